@@ -1,0 +1,32 @@
+# HDF5 that was built with MPI, and with the MPI we use: target HDF5Parallel::hdf5.
+# Debian keeps one HDF5 per MPI, each under a pkg-config name of its own; elsewhere FindHDF5 knows.
+include(CheckCXXSymbolExists)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
+check_cxx_symbol_exists(OPEN_MPI mpi.h WEFT_MPI_IS_OPEN_MPI)
+unset(CMAKE_REQUIRED_LIBRARIES)
+
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  if(WEFT_MPI_IS_OPEN_MPI)
+    pkg_check_modules(PC_HDF5 QUIET IMPORTED_TARGET hdf5-openmpi)
+  else()
+    pkg_check_modules(PC_HDF5 QUIET IMPORTED_TARGET hdf5-mpich)
+  endif()
+endif()
+
+if(PC_HDF5_FOUND)
+  set(_hdf5_target PkgConfig::PC_HDF5)
+else()
+  set(HDF5_PREFER_PARALLEL ON)
+  find_package(HDF5 QUIET COMPONENTS C)
+  if(HDF5_FOUND AND HDF5_IS_PARALLEL)
+    set(_hdf5_target hdf5::hdf5)
+  endif()
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(HDF5Parallel REQUIRED_VARS _hdf5_target)
+if(HDF5Parallel_FOUND AND NOT TARGET HDF5Parallel::hdf5)
+  add_library(HDF5Parallel::hdf5 INTERFACE IMPORTED)
+  set_target_properties(HDF5Parallel::hdf5 PROPERTIES INTERFACE_LINK_LIBRARIES ${_hdf5_target})
+endif()

@@ -1,0 +1,127 @@
+// Plan: a distributed transform, made once and executed often. AnyPlan does the work for any element type; Plan<In, Out>
+// is its typed surface.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/array.hpp"
+#include "weft/kinds.hpp"
+#include "weft/options.hpp"
+
+namespace weft {
+
+/// One line of a plan's program or profile: a pass over local memory, or an exchange.
+struct Step {
+  enum class Type : int { compute = 0, exchange = 1 };
+  Type type = Type::compute;
+  std::string name;                  ///< e.g. "fft axes 2,1" or "shared 1"
+  std::string engine;                ///< of a compute step
+  std::int64_t bytes = 0;            ///< compute: read + written here; exchange: leaves this rank for others (all fields)
+  std::int64_t messages = 0;         ///< exchange: messages sent by this rank to others in one call
+  std::int64_t bytes_off_node = 0;   ///< exchange: the part of `bytes` that goes to other nodes
+  double seconds = 0;                ///< in profile(): time spent in the last call on this rank
+  Layout layout;                     ///< of the result, before any reordering in memory
+};
+
+/// Bytes of memory that a plan owns on this rank; user arrays are not counted.
+struct PlanMemory {
+  std::int64_t buffers = 0;  ///< send, receive and work buffers
+  std::int64_t window = 0;   ///< this rank's part of the shared-memory window
+  std::int64_t tiles = 0;    ///< cache tiles of all threads
+  std::int64_t total() const noexcept { return buffers + window + tiles; }
+};
+
+/// A distributed transform between any of the element types; see Plan for the typed surface.
+class WEFT_API AnyPlan {
+ public:
+  /// See Plan::Plan. A real `input` with complex `output` needs exactly one r2c axis.
+  AnyPlan(MPI_Comm comm, const Shape& shape, Element input, Element output, const Options& options);
+  ~AnyPlan();
+  AnyPlan(AnyPlan&&) noexcept;
+  AnyPlan& operator=(AnyPlan&&) noexcept;
+
+  /// See Plan::forward.
+  void forward(const void* input, void* output);
+  /// See Plan::backward.
+  void backward(const void* input, void* output);
+
+  MPI_Comm comm() const noexcept;  ///< the communicator that the plan was made on
+  int rank() const noexcept;       ///< of this process in comm()
+  Element input_element() const noexcept;
+  Element output_element() const noexcept;
+  const Layout& input_layout() const noexcept;   ///< of the forward input
+  const Layout& output_layout() const noexcept;  ///< of the forward output
+  /// Elements from one field to the next in the user's arrays, which must be this long for each field.
+  std::int64_t input_field_stride() const noexcept;
+  std::int64_t output_field_stride() const noexcept;
+  const Options& options() const noexcept;  ///< as resolved: no "auto" is left
+  PlanMemory memory() const noexcept;
+
+  /// The program in order, without times.
+  std::vector<Step> program(Direction direction) const;
+  /// The program with the times of the last call in this direction on this rank.
+  std::vector<Step> profile(Direction direction) const;
+
+  struct Implementation;  ///< in src/plan
+
+ private:
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// A distributed transform from arrays of In to arrays of Out and back.
+///
+/// Plan<std::complex<double>> is a complex transform, Plan<double> a real-to-complex one, and Plan<double, double> with
+/// all kinds `none` a pure redistribution; float likewise.
+template <class In, class Out = typename ComplexOf<In>::type>
+class Plan : public AnyPlan {
+ public:
+  /// Plans the transform of an array of `shape` (the forward input's) spread over the ranks of `comm`.
+  ///
+  /// Collective over `comm`, which is duplicated. All ranks must pass the same arguments (except options.*.box) and either all
+  /// succeed or all throw the same Error: invalid_argument, invalid_layout, rank_mismatch, unavailable, out_of_memory.
+  Plan(MPI_Comm comm, const Shape& shape, const Options& options = {})
+      : AnyPlan(comm, shape, ElementOf<In>::value, ElementOf<Out>::value, options) {}
+
+  /// Memory for this rank's part of the forward input (of the backward output).
+  Array<In> make_input() const {
+    return {input_layout(), rank(), options().fields, input_field_stride(),
+            allocate_zeroed(buffer_bytes(input_field_stride(), sizeof(In)))};
+  }
+  /// Memory for this rank's part of the forward output (of the backward input).
+  Array<Out> make_output() const {
+    return {output_layout(), rank(), options().fields, output_field_stride(),
+            allocate_zeroed(buffer_bytes(output_field_stride(), sizeof(Out)))};
+  }
+  /// The forward output seen in the memory of an input, for plans with options.in_place.
+  Array<Out> output_in(Array<In>& input) const {
+    return {output_layout(), rank(), options().fields, output_field_stride(),
+            std::shared_ptr<void>(input.memory(), input.data())};
+  }
+
+  /// Transforms all fields from `input` (input_layout()) to `output` (output_layout()), scaled as options.normalization says.
+  ///
+  /// `input` is left unchanged; with options.in_place both are the same memory. Each field takes input_field_stride()
+  /// elements of In and output_field_stride() of Out. Collective over the plan's communicator. Allocates nothing.
+  /// Throws Error(invalid_argument) for overlapping arrays in an out-of-place plan and the reverse, mpi_failure.
+  void forward(const In* input, Out* output) { AnyPlan::forward(input, output); }
+  void forward(const Array<In>& input, Array<Out>& output) { AnyPlan::forward(input.data(), output.data()); }
+
+  /// The inverse of forward, from output_layout() to input_layout(); everything else as for forward.
+  void backward(const Out* input, In* output) { AnyPlan::backward(input, output); }
+  void backward(const Array<Out>& input, Array<In>& output) { AnyPlan::backward(input.data(), output.data()); }
+
+ private:
+  std::size_t buffer_bytes(std::int64_t field_stride, std::size_t element_bytes) const {
+    return static_cast<std::size_t>(field_stride) * static_cast<std::size_t>(options().fields) * element_bytes;
+  }
+};
+
+/// Names of the exchanges and engines that this build has, best known first.
+WEFT_API std::vector<std::string> exchanges();
+WEFT_API std::vector<std::string> engines();
+
+}  // namespace weft

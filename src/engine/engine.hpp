@@ -1,0 +1,64 @@
+// Engine: a library that does batches of 1-D transforms, behind one small interface.
+// An engine is one file and one line in the table in engine.cpp. Engines know nothing of layouts, tiles or MPI.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/kinds.hpp"
+
+namespace weft {
+
+enum class BatchKind : int { c2c = 0, r2c = 1, c2r = 2 };
+
+/// `count` transforms of length `n`, both at least 1. Element j of transform i is at in[j * in_stride + i * in_distance], in
+/// elements of the input's own type (reals for the real side of r2c and c2r), and likewise for out. Not scaled. `n` is the
+/// length of the real side for r2c and c2r.
+struct BatchSpec {
+  BatchKind kind = BatchKind::c2c;
+  Direction direction = Direction::forward;  ///< sign of the exponent: forward is -1 (r2c is forward, c2r backward)
+  Precision precision = Precision::double_;
+  std::int64_t n = 1;
+  std::int64_t count = 1;
+  std::int64_t in_stride = 1;
+  std::int64_t in_distance = 1;
+  std::int64_t out_stride = 1;
+  std::int64_t out_distance = 1;
+  bool in_place = false;  ///< run() is called with in == out (c2c only)
+
+  friend auto operator<=>(const BatchSpec&, const BatchSpec&) = default;
+};
+
+/// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c leave `in` unchanged,
+/// c2r may destroy it. run() may be called by several threads at once on different data.
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  virtual void run(void* in, void* out) const = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::string_view name() const = 0;
+  /// Why this engine cannot do `spec`; empty when it can.
+  virtual std::string refusal(const BatchSpec& spec) const = 0;
+  /// Plans a batch. Throws Error(engine_failure).
+  virtual std::unique_ptr<Batch> make(const BatchSpec& spec) const = 0;
+};
+
+/// The engines of this build, in the order in which ties are broken.
+std::span<const Engine* const> engine_table();
+
+/// The engine of that name. Throws Error(unavailable) with the names that exist.
+const Engine& engine_named(std::string_view name);
+
+/// Seconds of one run of a batch of `spec` in cache on this rank: minimum of a few repetitions, about a millisecond in all.
+/// The result is remembered for the life of the process.
+double measure_batch(const Engine& engine, const BatchSpec& spec);
+
+}  // namespace weft

@@ -1,0 +1,106 @@
+// Exchange: a mechanism that carries out a redistribution. A stage stores into its outboxes and loads from its inboxes and
+// does not know how data travels between them. A method is one file and one line in the table in exchange.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layout/redistribution.hpp"
+#include "layout/view.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/shared_window.hpp"
+
+namespace weft {
+
+/// One redistribution to be carried out, for all fields. `unit` below counts field * chunks + chunk.
+struct ExchangeProblem {
+  const Communicator* comm = nullptr;  ///< of the plan; outlives the exchange
+  const Communicator* node = nullptr;  ///< the ranks of comm on this node
+  std::vector<int> node_rank_of;       ///< rank in `node` of each rank of comm; -1 for ranks on other nodes
+  Layout from;
+  Layout to;
+  std::vector<int> order;              ///< memory order of the data in flight, slowest to fastest axis
+  std::int64_t element_bytes = 16;
+  int fields = 1;
+  int chunks = 1;      ///< pieces into which each block is cut along cut_axis
+  int cut_axis = 0;
+  int tag = 0;         ///< first of fields * chunks message tags that no other exchange of the plan uses
+};
+
+/// Memory that an exchange wants the plan to provide on this rank. Fields and chunks are included.
+struct ExchangeMemory {
+  std::int64_t send_bytes = 0;
+  std::int64_t receive_bytes = 0;
+  std::int64_t window_bytes = 0;
+  int window_counters = 0;
+};
+
+/// What one call sends from this rank to others.
+struct ExchangeTraffic {
+  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
+  std::int64_t bytes_off_node = 0;
+};
+
+/// The memory that the plan provides at its place. Offsets are 64-byte aligned and the same in every call.
+struct ExchangeBuffers {
+  std::int64_t send_offset = 0;     ///< in kSlotSend
+  std::int64_t receive_offset = 0;  ///< in kSlotReceive
+  std::int64_t window_offset = 0;   ///< in the window of every rank
+  int first_counter = 0;            ///< in the window's counters
+  SharedWindow* window = nullptr;   ///< null when no exchange of the plan wants one
+};
+
+/// Life of one unit within a call: the stage before stores into outbox(unit, ...); start(unit); the stage after, once
+/// wait(unit) has returned or ready(unit) is true, loads from inbox(unit, ...); release(unit) when it has loaded all.
+/// All ranks start the units in the same order. Blocks are those of redistribution_between(from, to, rank), cut into chunks.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual ExchangeMemory memory() const = 0;
+  virtual ExchangeTraffic traffic() const = 0;
+  /// Called once, when the plan's memory exists. Collective over the plan's communicator.
+  virtual void attach(const ExchangeBuffers& buffers) = 0;
+
+  /// Where the block that goes to sends[block].peer is to be stored; its box is the chunk's part of that block.
+  virtual View outbox(int unit, int block) const = 0;
+  /// Where the block from receives[block].peer can be loaded.
+  virtual View inbox(int unit, int block) const = 0;
+
+  /// `call` counts the executions of the plan from 1; `bases` gives the memory of each slot.
+  virtual void begin(std::int64_t call, std::span<std::byte* const> bases) = 0;
+  /// Returns when the outboxes of all units may be overwritten (peers have read what they held in the call before).
+  virtual void open() = 0;
+  virtual void start(int unit) = 0;
+  /// Gives the network a chance; never blocks.
+  virtual void progress() = 0;
+  virtual bool ready(int unit) = 0;
+  virtual void wait(int unit) = 0;
+  virtual void release(int unit) = 0;
+};
+
+class ExchangeMethod {
+ public:
+  virtual ~ExchangeMethod() = default;
+  virtual std::string_view name() const = 0;
+  /// Why this method cannot do `problem` on this rank; empty when it can.
+  virtual std::string refusal(const ExchangeProblem& problem) const = 0;
+  /// Collective over problem.comm.
+  virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
+};
+
+/// The methods of this build, best known first.
+std::span<const ExchangeMethod* const> exchange_table();
+
+/// The method of that name. Throws Error(unavailable) with the names that exist.
+const ExchangeMethod& exchange_named(std::string_view name);
+
+/// The method that "auto" stands for: shared on one node, mixed when a node has several ranks, else pairwise.
+const ExchangeMethod& default_exchange(const ExchangeProblem& problem);
+
+}  // namespace weft

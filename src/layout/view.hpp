@@ -1,0 +1,38 @@
+// View: where the points of a box lie, before any memory exists. A slot names a base pointer that is bound when a plan is
+// executed (a user array, a buffer, the window of a peer), so that one program serves all arrays.
+#pragma once
+
+#include <vector>
+
+#include "weft/extents.hpp"
+
+namespace weft {
+
+/// Element with global index g of `box` is at base(slot) + offset_bytes + sum_a (g[a] - box.lower[a]) * strides[a] elements.
+struct View {
+  int slot = 0;
+  std::int64_t offset_bytes = 0;
+  Box box;
+  Extents strides;
+
+  friend bool operator==(const View&, const View&) = default;
+};
+
+/// Slots of a plan. Windows of the ranks of this node follow: kSlotWindow + rank within the node.
+enum Slot : int {
+  kSlotInput = 0,    ///< the array that the call reads
+  kSlotOutput = 1,   ///< the array that the call writes
+  kSlotWork = 2,     ///< between two local stages that cannot share another buffer
+  kSlotSlice = 3,    ///< between two fused stages; private to a thread
+  kSlotSend = 4,     ///< outboxes of messages
+  kSlotReceive = 5,  ///< inboxes of messages
+  kSlotWindow = 6,
+};
+
+/// The part of `view` that lies in `box`, which must be inside view.box.
+View part_of(const View& view, const Box& box, std::int64_t element_bytes);
+
+/// Strides of a dense array of `extents`, with the axes from slowest to fastest in `order`.
+Extents dense_strides(const Extents& extents, const std::vector<int>& order);
+
+}  // namespace weft

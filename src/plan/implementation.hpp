@@ -1,0 +1,64 @@
+// What a plan is made of. assembly.cpp builds it, plan.cpp executes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/executor.hpp"
+#include "plan/request.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+
+struct AnyPlan::Implementation {
+  static constexpr int kChunks = 1;           ///< of each exchange
+  static constexpr int kFinishedCounter = 0;  ///< of the window: the last call that a rank has completed
+
+  struct OneWay {
+    std::vector<Hop> hops;
+    std::vector<std::unique_ptr<Exchange>> exchanges;  ///< until the program takes them
+    Program program;
+    std::vector<LinkTimes> times;
+    std::vector<ExchangeTraffic> traffic;
+  };
+
+  /// Collective over `user`; see Plan::Plan.
+  Implementation(MPI_Comm user, Request asked);
+  ~Implementation();
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  OneWay& way(Direction direction) { return ways[static_cast<std::size_t>(direction)]; }
+  const OneWay& way(Direction direction) const { return ways[static_cast<std::size_t>(direction)]; }
+
+  void execute(Direction direction, const void* source, void* sink);
+  std::vector<Step> steps(Direction direction, bool timed) const;
+
+  MPI_Comm user_comm;
+  Communicator comm;
+  Communicator node;
+  std::vector<int> node_rank_of;  ///< of each rank of comm; -1 on other nodes
+  Request request;
+  ResolvedRequest resolved;
+  std::unique_ptr<SharedWindow> window;
+  AlignedMemory send;
+  AlignedMemory receive;
+  AlignedMemory work;
+  OneWay ways[2];  ///< forward, backward
+  std::unique_ptr<Executor> executor;
+  std::int64_t calls = 0;
+
+ private:
+  void find_node();
+  void choose_threads();
+  ExchangeProblem problem_of(const Hop& hop, int number) const;
+  void choose_exchanges();
+  void make_exchanges(const ExchangeMethod& method);
+  void make_programs();
+  void choose_engine();
+  void make_executor();
+  void check_arrays(Direction direction, const void* source, const void* sink) const;
+};
+
+}  // namespace weft

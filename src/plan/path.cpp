@@ -1,0 +1,325 @@
+// Dijkstra's search over the ways of assigning the dimensions of a process grid to the axes of the array. In each
+// assignment all axes that are local and may be transformed are; one redistribution leads to another assignment.
+#include "plan/path.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+namespace weft {
+
+namespace {
+
+constexpr int kIdle = ProcessGrid::kIdle;
+
+using Assignment = std::vector<int>;  // the axis of each grid dimension
+using Done = unsigned;                // a bit per axis that needs no further transform
+
+struct Node {
+  Assignment axes;
+  Done done = 0;
+  friend bool operator<(const Node& a, const Node& b) { return std::tie(a.axes, a.done) < std::tie(b.axes, b.done); }
+};
+
+int dimensions_of(const PathProblem& problem) { return problem.shape.size(); }
+
+Done all_done(const PathProblem& problem) { return (1U << dimensions_of(problem)) - 1; }
+
+Done initially_done(const PathProblem& problem) {
+  Done done = 0;
+  for (int axis = 0; axis < dimensions_of(problem); ++axis)
+    if (!problem.transforms[static_cast<std::size_t>(axis)].transforms()) done |= 1U << axis;
+  return done;
+}
+
+Shape shape_after(const PathProblem& problem, Done done) {
+  Shape shape = problem.shape;
+  for (int axis = 0; axis < shape.size(); ++axis)
+    if (done >> axis & 1U) shape[axis] = problem.transforms[static_cast<std::size_t>(axis)].output_extent();
+  return shape;
+}
+
+// The axes among `local` that can be transformed now, in order: real input first, then the fastest in memory first.
+std::vector<int> transformable(const PathProblem& problem, const std::vector<bool>& local, Done done) {
+  std::vector<int> axes;
+  bool real_left = false;
+  for (int axis = dimensions_of(problem) - 1; axis >= 0; --axis) {
+    if (done >> axis & 1U) continue;
+    const bool real = problem.transforms[static_cast<std::size_t>(axis)].input_is_real();
+    const bool here = local[static_cast<std::size_t>(axis)];
+    if (real && !here) real_left = true;
+    if (here) axes.insert(real ? axes.begin() : axes.end(), axis);
+  }
+  return real_left ? std::vector<int>{} : axes;
+}
+
+Done with_done(Done done, const std::vector<int>& axes) {
+  for (int axis : axes) done |= 1U << axis;
+  return done;
+}
+
+class Search {
+ public:
+  Search(const PathProblem& problem, std::vector<int> sizes) : problem_(problem), sizes_(std::move(sizes)) {}
+
+  struct Result {
+    double cost = std::numeric_limits<double>::infinity();
+    std::vector<Assignment> assignments;
+  };
+
+  // From `start`, with `done` already transformed, to `goal`, or to wherever all is done when there is none.
+  Result run(const std::vector<std::pair<Node, double>>& starts, const std::optional<Assignment>& goal) {
+    using Entry = std::pair<double, Node>;
+    const auto later = [](const Entry& a, const Entry& b) { return b.first != a.first ? b.first < a.first : b.second < a.second; };
+    std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
+    std::map<Node, std::pair<double, Node>> best;
+    for (const auto& [start, cost] : starts) {
+      const Node node = settle(start);
+      if (const auto seen = best.find(node); seen != best.end() && seen->second.first <= cost) continue;
+      best[node] = {cost, node};
+      queue.emplace(cost, node);
+    }
+    while (!queue.empty()) {
+      const auto [cost, node] = queue.top();
+      queue.pop();
+      if (cost > best[node].first) continue;
+      if (node.done == all_done(problem_) && (!goal || node.axes == *goal)) return {cost, trace(best, node)};
+      for (const Assignment& next : neighbours(node.axes)) {
+        const double next_cost = cost + hop_cost(node, next);
+        const Node reached = settle({next, node.done});
+        const auto seen = best.find(reached);
+        if (seen != best.end() && seen->second.first <= next_cost) continue;
+        best[reached] = {next_cost, node};
+        queue.emplace(next_cost, reached);
+      }
+    }
+    return {};
+  }
+
+  // How uneven the ranks' shares are: 1 when all are alike, P when one rank holds all.
+  double imbalance(const Assignment& axes, Done done) const {
+    const ProcessGrid grid{sizes_, axes};
+    const Shape shape = shape_after(problem_, done);
+    double largest = 1;
+    double even = 1;
+    for (int axis = 0; axis < shape.size(); ++axis) {
+      const int parts = grid.parts(axis);
+      largest *= static_cast<double>((shape[axis] + parts - 1) / parts);
+      even *= static_cast<double>(shape[axis]);
+    }
+    return largest * grid.ranks() / even;
+  }
+
+  std::vector<bool> local_axes(const Assignment& axes) const {
+    std::vector<bool> local(static_cast<std::size_t>(dimensions_of(problem_)), true);
+    for (int axis : axes)
+      if (axis != kIdle) local[static_cast<std::size_t>(axis)] = false;
+    return local;
+  }
+
+ private:
+  // Transforms whatever is local there.
+  Node settle(Node node) const {
+    node.done = with_done(node.done, transformable(problem_, local_axes(node.axes), node.done));
+    return node;
+  }
+
+  double hop_cost(const Node& from, const Assignment& to) const {
+    double group = 1;
+    for (std::size_t d = 0; d < sizes_.size(); ++d)
+      if (from.axes[d] != to[d]) group *= sizes_[d];
+    return 1 + 0.2 * (1 - 1 / group) + (imbalance(to, from.done) - 1);
+  }
+
+  // All assignments that differ in one or two dimensions (in all, when there are few).
+  std::vector<Assignment> neighbours(const Assignment& axes) const {
+    std::vector<Assignment> result;
+    const std::size_t most = sizes_.size() <= 3 ? sizes_.size() : 2;
+    extend(axes, 0, most, result);
+    std::erase(result, axes);
+    return result;
+  }
+
+  void extend(const Assignment& axes, std::size_t first, std::size_t most, std::vector<Assignment>& result) const {
+    result.push_back(axes);
+    if (most == 0) return;
+    for (std::size_t d = first; d < sizes_.size(); ++d)
+      for (int axis = dimensions_of(problem_) - 1; axis >= kIdle; --axis) {
+        if (axis == axes[d]) continue;
+        Assignment next = axes;
+        next[d] = axis;
+        extend(next, d + 1, most - 1, result);
+      }
+  }
+
+  static std::vector<Assignment> trace(const std::map<Node, std::pair<double, Node>>& best, Node node) {
+    std::vector<Assignment> chain{node.axes};
+    for (auto at = best.at(node); at.second < node || node < at.second; at = best.at(node)) {
+      node = at.second;
+      chain.insert(chain.begin(), node.axes);
+    }
+    return chain;
+  }
+
+  const PathProblem& problem_;
+  std::vector<int> sizes_;
+};
+
+// All ways of writing `ranks` as an ordered product of at most `factors` numbers above 1.
+std::vector<std::vector<int>> factorizations(int ranks, int factors) {
+  if (ranks == 1) return {{}};
+  std::vector<std::vector<int>> result;
+  if (factors == 0) return result;
+  for (int first = 2; first <= ranks; ++first) {
+    if (ranks % first != 0) continue;
+    for (auto rest : factorizations(ranks / first, factors - 1)) {
+      rest.insert(rest.begin(), first);
+      result.push_back(rest);
+    }
+  }
+  return result;
+}
+
+// All increasing choices of `count` of the axes.
+void choose_axes(int dimensions, std::size_t count, int first, Assignment& chosen, std::vector<Assignment>& result) {
+  if (chosen.size() == count) {
+    result.push_back(chosen);
+    return;
+  }
+  for (int axis = first; axis < dimensions; ++axis) {
+    chosen.push_back(axis);
+    choose_axes(dimensions, count, axis + 1, chosen, result);
+    chosen.pop_back();
+  }
+}
+
+struct GridPath {
+  double cost = std::numeric_limits<double>::infinity();
+  std::vector<int> sizes;
+  std::vector<Assignment> assignments;
+};
+
+// The best path over the grids of at most two dimensions, starting from any assignment of each.
+GridPath best_default(const PathProblem& problem, Done done, double first_hop) {
+  GridPath best;
+  for (const auto& sizes : factorizations(problem.ranks, 2)) {
+    Search search(problem, sizes);
+    std::vector<Assignment> starts;
+    Assignment chosen;
+    choose_axes(dimensions_of(problem), sizes.size(), 0, chosen, starts);
+    for (const Assignment& start : starts) {
+      // An uneven start costs little by itself: a tie-break among grids that are equally good later on.
+      const double cost = first_hop + search.imbalance(start, done) - 1;
+      auto found = search.run({{{start, done}, cost}}, std::nullopt);
+      if (found.cost + 1e-9 < best.cost) best = {found.cost, sizes, found.assignments};
+    }
+  }
+  return best;
+}
+
+Layout with_extent(const Layout& layout, int axis, std::int64_t extent) {
+  Shape shape = layout.shape();
+  shape[axis] = extent;
+  if (layout.grid()) return Layout::from_grid(shape, *layout.grid());
+  std::vector<Box> boxes = layout.boxes();
+  for (Box& box : boxes) {
+    if (box.empty())
+      box.lower = box.upper = Extents::filled(shape.size(), 0);
+    else
+      box.upper[axis] = extent;
+  }
+  return Layout::from_boxes(shape, std::move(boxes));
+}
+
+// Writes states and actions as it goes along.
+class PathBuilder {
+ public:
+  PathBuilder(const PathProblem& problem, Layout first) : problem_(problem), done_(initially_done(problem)) {
+    path_.states.push_back(std::move(first));
+    transform_local();
+  }
+
+  void go_to(const Layout& layout) {
+    if (layout.boxes() != path_.states.back().boxes()) {
+      path_.actions.push_back({});
+      path_.states.push_back(layout);
+    }
+    transform_local();
+  }
+  void go_to_grid(const ProcessGrid& grid) { go_to(Layout::from_grid(shape_after(problem_, done_), grid)); }
+
+  Done done() const noexcept { return done_; }
+  const Layout& here() const { return path_.states.back(); }
+  Path take() { return std::move(path_); }
+
+ private:
+  void transform_local() {
+    std::vector<bool> local;
+    for (int axis = 0; axis < dimensions_of(problem_); ++axis) local.push_back(here().is_local(axis));
+    for (int axis : transformable(problem_, local, done_)) {
+      const std::int64_t extent = problem_.transforms[static_cast<std::size_t>(axis)].output_extent();
+      path_.states.push_back(with_extent(here(), axis, extent));
+      path_.actions.push_back({axis});
+      done_ |= 1U << axis;
+    }
+  }
+
+  const PathProblem& problem_;
+  Done done_;
+  Path path_;
+};
+
+// The assignment of `sizes` that gives exactly these boxes, if there is one.
+std::optional<Assignment> as_assignment(const PathProblem& problem, const std::vector<int>& sizes, const Layout& wanted) {
+  Assignment axes(sizes.size(), kIdle);
+  for (;;) {
+    if (Layout::from_grid(shape_after(problem, all_done(problem)), {sizes, axes}).boxes() == wanted.boxes()) return axes;
+    std::size_t d = 0;
+    while (d < axes.size() && ++axes[d] == dimensions_of(problem)) axes[d++] = kIdle;
+    if (d == axes.size()) return std::nullopt;
+  }
+}
+
+std::optional<Layout> wanted_output(const PathProblem& problem) {
+  const Shape shape = shape_after(problem, all_done(problem));
+  if (problem.output_boxes) return Layout::from_boxes(shape, *problem.output_boxes);
+  if (problem.output_grid) return Layout::from_grid(shape, *problem.output_grid);
+  return std::nullopt;
+}
+
+// The grids to pass through from `start`, towards `wanted` if given.
+GridPath grids_from(const PathProblem& problem, const ProcessGrid& start, Done done, const std::optional<Layout>& wanted) {
+  Search search(problem, start.sizes);
+  const std::optional<Assignment> goal = wanted ? as_assignment(problem, start.sizes, *wanted) : std::nullopt;
+  auto found = search.run({{{start.axes, done}, 0.0}}, goal);
+  return {found.cost, start.sizes, found.assignments};
+}
+
+}  // namespace
+
+Path find_path(const PathProblem& problem) {
+  const std::optional<Layout> wanted = wanted_output(problem);
+  const Done nothing = initially_done(problem);
+  GridPath grids;
+  std::optional<PathBuilder> builder;
+  if (problem.input_boxes) {
+    builder.emplace(problem, Layout::from_boxes(problem.shape, *problem.input_boxes));
+    if (builder->done() != all_done(problem)) grids = best_default(problem, builder->done(), 1);
+  } else if (problem.input_grid) {
+    grids = grids_from(problem, *problem.input_grid, nothing, wanted);
+    builder.emplace(problem, Layout::from_grid(problem.shape, *problem.input_grid));
+  } else {
+    grids = best_default(problem, nothing, 0);
+    const ProcessGrid start{grids.sizes, grids.assignments.front()};
+    if (wanted) grids = grids_from(problem, start, nothing, wanted);
+    builder.emplace(problem, Layout::from_grid(problem.shape, start));
+  }
+  for (const Assignment& axes : grids.assignments) builder->go_to_grid({grids.sizes, axes});
+  if (wanted) builder->go_to(*wanted);
+  return builder->take();
+}
+
+}  // namespace weft

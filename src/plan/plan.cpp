@@ -1,0 +1,108 @@
+// AnyPlan: executes a plan and tells about it.
+#include "weft/plan.hpp"
+
+#include <algorithm>
+
+#include "plan/implementation.hpp"
+
+namespace weft {
+
+// With an in-place plan both arrays are the same; in others they may not overlap.
+void AnyPlan::Implementation::check_arrays(Direction direction, const void* source, const void* sink) const {
+  const std::int64_t input_bytes = resolved.input_field_stride * request.input.bytes() * request.options.fields;
+  const std::int64_t output_bytes = resolved.output_field_stride * request.output.bytes() * request.options.fields;
+  const bool forward = direction == Direction::forward;
+  const std::int64_t source_bytes = forward ? input_bytes : output_bytes;
+  const std::int64_t sink_bytes = forward ? output_bytes : input_bytes;
+  const std::string who = std::string(forward ? "forward" : "backward") + " on rank " + std::to_string(comm.rank()) + ": ";
+  if ((source == nullptr && source_bytes > 0) || (sink == nullptr && sink_bytes > 0))
+    throw Error(ErrorCode::invalid_argument, who + "an array is null");
+  if (source_bytes == 0 || sink_bytes == 0) return;
+  if (request.options.in_place) {
+    if (source != sink)
+      throw Error(ErrorCode::invalid_argument, who + "a plan with options.in_place takes the same array for both sides");
+    return;
+  }
+  const auto* from = static_cast<const std::byte*>(source);
+  const auto* to = static_cast<const std::byte*>(sink);
+  if (std::less<>{}(from, to + sink_bytes) && std::less<>{}(to, from + source_bytes))
+    throw Error(ErrorCode::invalid_argument, who + "the arrays overlap; plan with options.in_place for that");
+}
+
+void AnyPlan::Implementation::execute(Direction direction, const void* source, void* sink) {
+  check_arrays(direction, source, sink);
+  OneWay& one = way(direction);
+  // The stages keep a const source unchanged; in-place plans write to it as the sink.
+  executor->bind(kSlotInput, static_cast<std::byte*>(const_cast<void*>(source)));
+  executor->bind(kSlotOutput, static_cast<std::byte*>(sink));
+  ++calls;
+  executor->run(one.program, request.options.fields, kChunks, calls, one.times);
+  if (window) window->publish(kFinishedCounter, calls);
+}
+
+std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed) const {
+  const OneWay& one = way(direction);
+  std::vector<Step> result;
+  for (std::size_t l = 0; l < one.program.links.size(); ++l) {
+    const Link& link = one.program.links[l];
+    for (std::size_t p = 0; p < link.passes.size(); ++p) {
+      const Pass& pass = link.passes[p];
+      const StageSpec& first = pass.stages.front().spec();
+      const StageSpec& last = pass.stages.back().spec();
+      const Engine* engine = pass.stages.front().engine();
+      Step step;
+      step.name = pass.name();
+      step.engine = engine ? engine->name() : "";
+      step.bytes = (first.source_box.volume() * first.source_element.bytes() +
+                    last.sink_box.volume() * last.sink_element.bytes()) * request.options.fields;
+      step.seconds = timed ? one.times[l].passes[p] : 0;
+      step.layout = pass.layout;
+      result.push_back(std::move(step));
+    }
+    if (!link.exchange) continue;
+    const ExchangeTraffic& traffic = one.traffic[l];
+    Step step;
+    step.type = Step::Type::exchange;
+    step.name = link.exchange_name;
+    step.bytes = traffic.bytes;
+    step.messages = traffic.messages;
+    step.bytes_off_node = traffic.bytes_off_node;
+    step.seconds = timed ? one.times[l].exchange : 0;
+    step.layout = link.exchanged;
+    result.push_back(std::move(step));
+  }
+  return result;
+}
+
+AnyPlan::AnyPlan(MPI_Comm comm, const Shape& shape, Element input, Element output, const Options& options)
+    : implementation_(std::make_unique<Implementation>(comm, Request{shape, input, output, options})) {}
+AnyPlan::~AnyPlan() = default;
+AnyPlan::AnyPlan(AnyPlan&&) noexcept = default;
+AnyPlan& AnyPlan::operator=(AnyPlan&&) noexcept = default;
+
+void AnyPlan::forward(const void* input, void* output) { implementation_->execute(Direction::forward, input, output); }
+void AnyPlan::backward(const void* input, void* output) { implementation_->execute(Direction::backward, input, output); }
+
+MPI_Comm AnyPlan::comm() const noexcept { return implementation_->user_comm; }
+int AnyPlan::rank() const noexcept { return implementation_->comm.rank(); }
+Element AnyPlan::input_element() const noexcept { return implementation_->request.input; }
+Element AnyPlan::output_element() const noexcept { return implementation_->request.output; }
+const Layout& AnyPlan::input_layout() const noexcept { return implementation_->resolved.input_layout; }
+const Layout& AnyPlan::output_layout() const noexcept { return implementation_->resolved.output_layout; }
+std::int64_t AnyPlan::input_field_stride() const noexcept { return implementation_->resolved.input_field_stride; }
+std::int64_t AnyPlan::output_field_stride() const noexcept { return implementation_->resolved.output_field_stride; }
+const Options& AnyPlan::options() const noexcept { return implementation_->request.options; }
+
+PlanMemory AnyPlan::memory() const noexcept {
+  const Implementation& plan = *implementation_;
+  PlanMemory memory;
+  memory.buffers = static_cast<std::int64_t>(plan.send.bytes() + plan.receive.bytes() + plan.work.bytes());
+  memory.window = plan.window ? plan.window->bytes() : 0;
+  memory.tiles = plan.executor->bytes();
+  return memory;
+}
+
+std::vector<Step> AnyPlan::program(Direction direction) const { return implementation_->steps(direction, false); }
+std::vector<Step> AnyPlan::profile(Direction direction) const { return implementation_->steps(direction, true); }
+
+}  // namespace weft

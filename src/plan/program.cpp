@@ -1,0 +1,414 @@
+// Builds programs: the path is cut at its redistributions into links, the transforms of a link are grouped into passes, and
+// each pass is given its places to load from and to store to.
+#include "plan/program.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace weft {
+
+namespace {
+
+struct State {
+  Layout layout;
+  Element element;
+};
+
+// States and actions in program order: those of the path, reversed for backward.
+struct Sequence {
+  std::vector<State> states;
+  std::vector<Action> actions;
+};
+
+Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input, Direction direction) {
+  Sequence sequence;
+  Element element = input;
+  for (std::size_t i = 0; i < path.states.size(); ++i) {
+    sequence.states.push_back({path.states[i], element});
+    if (i == path.actions.size()) break;
+    const Action action = path.actions[i];
+    if (!action.redistributes() && transforms[static_cast<std::size_t>(action.axis)].input_is_real()) element.complex = true;
+    sequence.actions.push_back(action);
+  }
+  if (direction == Direction::backward) {
+    std::reverse(sequence.states.begin(), sequence.states.end());
+    std::reverse(sequence.actions.begin(), sequence.actions.end());
+  }
+  return sequence;
+}
+
+// A side of a pass: its blocks, and whether a stage may overwrite them.
+using Ports = std::vector<Port>;
+
+Ports user_ports(const UserSide& side, int rank) {
+  const std::int64_t bytes = side.element.bytes();
+  View view{side.slot, side.layout.offset(rank) * bytes, side.layout.box(rank), side.layout.strides(rank)};
+  return {{view, side.field_stride * bytes, -1}};
+}
+
+template <class ViewOf>
+void append_ports(Ports& ports, std::size_t blocks, int fields, int chunks, ViewOf view_of) {
+  for (int chunk = 0; chunk < chunks; ++chunk)
+    for (int block = 0; block < static_cast<int>(blocks); ++block) {
+      const View view = view_of(chunk, block);
+      if (view.box.empty()) continue;
+      const std::int64_t field_bytes = fields > 1 ? view_of(chunks + chunk, block).offset_bytes - view.offset_bytes : 0;
+      ports.push_back({view, field_bytes, chunk});
+    }
+}
+
+Ports without_chunks(Ports ports) {
+  for (Port& port : ports) port.chunk = -1;
+  return ports;
+}
+
+// A dense array of the local box, with rows on whole cache lines and off powers of two; `without` is left out of it.
+std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int rank, const std::vector<int>& order,
+                                           int without) {
+  constexpr std::int64_t kLine = 64;
+  const Box& box = state.layout.box(rank);
+  const std::int64_t bytes = state.element.bytes();
+  Extents strides = Extents::filled(box.dimensions(), 0);
+  std::int64_t stride = 1;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    if (*axis == without) continue;
+    strides[*axis] = stride;
+    stride *= std::max<std::int64_t>(1, box.extent(*axis));
+    if (axis != order.rbegin()) continue;
+    const std::int64_t row_bytes = (stride * bytes + kLine - 1) / kLine * kLine;
+    stride = (row_bytes % 1024 == 0 ? row_bytes + kLine : row_bytes) / bytes;
+  }
+  if (box.empty()) stride = 0;
+  return {{{View{slot, 0, box, strides}, 0, -1}}, stride * bytes};
+}
+
+std::int64_t second_level_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : 1024 * 1024;
+}
+
+// The tasks of a pass: its items grouped by the chunks that they need and complete.
+class TaskMaker {
+ public:
+  explicit TaskMaker(const Pass& pass) : pass_(pass) {}
+
+  std::vector<Task> make() {
+    const bool fused = pass_.stages.size() == 2;
+    const Tiling& first = pass_.stages.front().tiling();
+    const Tiling& last = pass_.stages.back().tiling();
+    const std::int64_t items = fused ? first.slices() : static_cast<std::int64_t>(first.tiles.size());
+    for (std::int64_t item = 0; item < items; ++item) {
+      Need need;
+      const auto tiles_of = [&](const Tiling& tiling) {
+        return fused ? std::pair{tiling.first_of_slice[static_cast<std::size_t>(item)],
+                                 tiling.first_of_slice[static_cast<std::size_t>(item) + 1]}
+                     : std::pair{item, item + 1};
+      };
+      for (auto [t, end] = tiles_of(first); t < end; ++t) {
+        const auto& chunks = first.cells[first.tiles[static_cast<std::size_t>(t)].cell].source_chunks;
+        if (!chunks.empty()) need.last_source = std::max(need.last_source, chunks.back());
+      }
+      for (auto [t, end] = tiles_of(last); t < end; ++t) {
+        const auto& chunks = last.cells[last.tiles[static_cast<std::size_t>(t)].cell].sink_chunks;
+        if (chunks.empty()) continue;
+        need.first_sink = need.first_sink < 0 ? chunks.front() : std::min(need.first_sink, chunks.front());
+      }
+      add(need, item);
+    }
+    return finish();
+  }
+
+ private:
+  struct Need {
+    int last_source = -1;
+    int first_sink = -1;  // of the chunks that the item stores into
+    auto operator<=>(const Need&) const = default;
+  };
+
+  void add(const Need& need, std::int64_t item) {
+    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.first == need; });
+    if (group == groups_.end()) group = groups_.insert(groups_.end(), {need, {}});
+    auto& ranges = group->second;
+    if (!ranges.empty() && ranges.back().second == item)
+      ++ranges.back().second;
+    else
+      ranges.emplace_back(item, item + 1);
+  }
+
+  std::vector<Task> finish() {
+    std::stable_sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Task> tasks;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      // Chunks before the first one that a later task still stores into are complete.
+      int complete = std::numeric_limits<int>::max();
+      for (std::size_t later = g + 1; later < groups_.size(); ++later)
+        if (groups_[later].first.first_sink >= 0) complete = std::min(complete, groups_[later].first.first_sink);
+      tasks.push_back({groups_[g].first.last_source, complete, groups_[g].second});
+    }
+    return tasks;
+  }
+
+  const Pass& pass_;
+  std::vector<std::pair<Need, std::vector<std::pair<std::int64_t, std::int64_t>>>> groups_;
+};
+
+class Builder {
+ public:
+  explicit Builder(ProgramProblem problem) : problem_(std::move(problem)) {
+    const bool forward = problem_.direction == Direction::forward;
+    sequence_ = sequence_of(*problem_.path, *problem_.transforms,
+                            forward ? problem_.source.element : problem_.sink.element, problem_.direction);
+    order_ = forward ? problem_.source.layout.order() : problem_.sink.layout.order();
+    choose_factor_axis();
+  }
+
+  Program build() {
+    std::size_t first = 0;
+    for (std::size_t e = 0; e <= problem_.exchanges.size(); ++e) {
+      std::size_t last = first;
+      while (last < sequence_.actions.size() && !sequence_.actions[last].redistributes()) ++last;
+      program_.links.emplace_back();
+      add_passes(first, last, e);
+      if (e < problem_.exchanges.size()) {
+        program_.links.back().exchange_name = problem_.exchange_names[e];
+        program_.links.back().exchanged = sequence_.states[last + 1].layout;
+      }
+      first = last + 1;
+    }
+    for (std::size_t e = 0; e < problem_.exchanges.size(); ++e)
+      program_.links[e].exchange = std::move(problem_.exchanges[e]);
+    return std::move(program_);
+  }
+
+ private:
+  // Where a link loads from and stores to.
+  Ports ports_before(std::size_t link, const State& state) const {
+    if (link == 0) return user_ports(problem_.source, problem_.rank);
+    const Exchange& exchange = *problem_.exchanges[link - 1];
+    const State& from = sequence_.states[exchange_state(link - 1)];
+    const auto blocks = redistribution_between(from.layout, state.layout, problem_.rank).receives.size();
+    Ports ports;
+    append_ports(ports, blocks, problem_.fields, problem_.chunks,
+                 [&](int unit, int block) { return exchange.inbox(unit, block); });
+    return ports;
+  }
+  Ports ports_after(std::size_t link, const State& state) const {
+    if (link == problem_.exchanges.size()) return user_ports(problem_.sink, problem_.rank);
+    const Exchange& exchange = *problem_.exchanges[link];
+    const State& to = sequence_.states[exchange_state(link) + 1];
+    const auto blocks = redistribution_between(state.layout, to.layout, problem_.rank).sends.size();
+    Ports ports;
+    append_ports(ports, blocks, problem_.fields, problem_.chunks,
+                 [&](int unit, int block) { return exchange.outbox(unit, block); });
+    return ports;
+  }
+  std::size_t exchange_state(std::size_t exchange) const {
+    for (std::size_t i = 0; i < sequence_.actions.size(); ++i)
+      if (sequence_.actions[i].redistributes() && exchange-- == 0) return i;
+    throw Error(ErrorCode::internal, "a program has fewer redistributions than exchanges");
+  }
+
+  // Actions [first, last) are the transforms of link `link`.
+  void add_passes(std::size_t first, std::size_t last, std::size_t link) {
+    const Ports before = ports_before(link, sequence_.states[first]);
+    const Ports after = ports_after(link, sequence_.states[last]);
+    const bool clash = link == 0 && last_link(link) && problem_.source.slot == problem_.sink.slot;
+    Ports source = before;
+    std::size_t at = first;
+    do {
+      const std::size_t next = first == last ? last : at + (can_fuse(at, last) ? 2 : 1);
+      const bool final = next == last;
+      Ports sink = final ? after : handover(at, next, last, link, source, after);
+      if (final && clash && !may_overwrite(source, sink, at, next)) {
+        Ports work = work_ports(sequence_.states[next]);
+        add_pass(at, next, source, work);
+        source = work;
+        add_pass(last, last, source, sink);
+      } else {
+        add_pass(at, next, source, sink);
+      }
+      source = without_chunks(sink);
+      at = next;
+    } while (at < last);
+  }
+
+  bool last_link(std::size_t link) const { return link == problem_.exchanges.size(); }
+
+  // What passes from one pass to the next within a link: the place where the link's result goes to, if its elements fit there.
+  Ports handover(std::size_t at, std::size_t next, std::size_t last, std::size_t link, const Ports& source,
+                 const Ports& after) {
+    const State& state = sequence_.states[next];
+    const auto same = [&](const State& other) {
+      return other.element == state.element && other.layout.shape() == state.layout.shape();
+    };
+    if (same(sequence_.states[last]) && may_overwrite(source, after, at, next)) return without_chunks(after);
+    if (link > 0 && same(sequence_.states[at]) && source.front().view.slot < kSlotWindow) return without_chunks(source);
+    return work_ports(state);
+  }
+
+  Ports work_ports(const State& state) {
+    auto [ports, bytes] = dense_ports(kSlotWork, state, problem_.rank, order_, -1);
+    program_.work_bytes = std::max(program_.work_bytes, bytes);
+    return ports;
+  }
+
+  // True when a pass from `source` to `sink` overwrites nothing that it has still to read: the memory is not the same, or what
+  // a tile (a slice, when two stages are fused) stores lies where it was loaded from.
+  bool may_overwrite(const Ports& source, const Ports& sink, std::size_t at, std::size_t next) const {
+    if (source.empty() || sink.empty() || source.front().view.slot != sink.front().view.slot) return true;
+    if (at == next || source.size() != sink.size() || source.size() != 1) return false;
+    const View& from = source.front().view;
+    const View& to = sink.front().view;
+    const std::int64_t from_bytes = sequence_.states[at].element.bytes();
+    const std::int64_t to_bytes = sequence_.states[next].element.bytes();
+    if (from.offset_bytes != to.offset_bytes) return false;
+    std::int64_t from_span = from_bytes;
+    std::int64_t to_span = to_bytes;
+    std::int64_t pitch = std::numeric_limits<std::int64_t>::max();
+    for (int axis = 0; axis < from.box.dimensions(); ++axis) {
+      const bool inside = axis == sequence_.actions[at].axis || (next == at + 2 && axis != slice_axis());
+      if (inside) {
+        from_span += (from.box.extent(axis) - 1) * from.strides[axis] * from_bytes;
+        to_span += (to.box.extent(axis) - 1) * to.strides[axis] * to_bytes;
+      } else {
+        if (from.strides[axis] * from_bytes != to.strides[axis] * to_bytes) return false;
+        if (from.box.extent(axis) > 1) pitch = std::min(pitch, from.strides[axis] * from_bytes);
+      }
+    }
+    const bool same_view = from == to && from_bytes == to_bytes;
+    return same_view || std::max(from_span, to_span) <= pitch;
+  }
+
+  int slice_axis() const { return order_.front(); }
+
+  // Two transforms are fused when slices across the slowest axis are small enough for the cache, on every rank.
+  bool can_fuse(std::size_t at, std::size_t last) const {
+    if (at + 2 > last) return false;
+    const int slice = slice_axis();
+    if (sequence_.actions[at].axis == slice || sequence_.actions[at + 1].axis == slice || slice == order_.back())
+      return false;
+    const State& middle = sequence_.states[at + 1];
+    std::int64_t largest = 0;
+    for (const Box& box : middle.layout.boxes())
+      if (!box.empty()) largest = std::max(largest, box.volume() / box.extent(slice) * middle.element.bytes());
+    return largest <= 4 * second_level_cache_bytes();
+  }
+
+  void add_pass(std::size_t at, std::size_t next, const Ports& source, const Ports& sink) {
+    Pass pass;
+    pass.layout = sequence_.states[next].layout;
+    if (at == next) {
+      pass.stages.push_back(copy_stage(sequence_.states[at], source, sink));
+    } else if (next == at + 1) {
+      pass.stages.push_back(transform_stage(at, source, sink, -1));
+    } else {
+      auto [slice, bytes] = dense_ports(kSlotSlice, sequence_.states[at + 1], problem_.rank, order_, slice_axis());
+      pass.slice_bytes = bytes;
+      pass.stages.push_back(transform_stage(at, source, slice, slice_axis()));
+      pass.stages.push_back(transform_stage(at + 1, slice, sink, slice_axis()));
+    }
+    pass.tasks = TaskMaker(pass).make();
+    program_.links.back().passes.push_back(std::move(pass));
+  }
+
+  StageSpec common_spec(const State& before, const State& after, const Ports& source, const Ports& sink) const {
+    StageSpec spec;
+    spec.source_element = before.element;
+    spec.sink_element = after.element;
+    spec.source_box = before.layout.box(problem_.rank);
+    spec.sink_box = after.layout.box(problem_.rank);
+    spec.sources = source;
+    spec.sinks = sink;
+    spec.keep_source = !source.empty() && source.front().view.slot == problem_.source.slot &&
+                       problem_.source.slot != problem_.sink.slot;
+    const bool to_slice = !sink.empty() && sink.front().view.slot == kSlotSlice;
+    const std::int64_t bytes = spec.sink_box.volume() * after.element.bytes();
+    spec.store_mode = !to_slice && bytes > kStreamingBytes ? StoreMode::streaming : StoreMode::cached;
+    return spec;
+  }
+
+  Stage copy_stage(const State& state, const Ports& source, const Ports& sink) const {
+    StageSpec spec = common_spec(state, state, source, sink);
+    spec.transforms = false;
+    spec.axis = order_.back();
+    return Stage(std::move(spec));
+  }
+
+  Stage transform_stage(std::size_t action, const Ports& source, const Ports& sink, int slice) const {
+    const int axis = sequence_.actions[action].axis;
+    const AxisTransform& transform = (*problem_.transforms)[static_cast<std::size_t>(axis)];
+    const bool forward = problem_.direction == Direction::forward;
+    StageSpec spec = common_spec(sequence_.states[action], sequence_.states[action + 1], source, sink);
+    spec.axis = axis;
+    spec.kind = !transform.input_is_real() ? BatchKind::c2c : forward ? BatchKind::r2c : BatchKind::c2r;
+    spec.direction = problem_.direction;
+    spec.n = transform.n;
+    spec.slice_axis = slice;
+    spec.factor = axis == factor_axis_ ? problem_.factor : 1;
+    return Stage(std::move(spec));
+  }
+
+  // The factor is free where a stage stores from a tile, which it does unless its axis is contiguous.
+  void choose_factor_axis() {
+    for (const Action& action : sequence_.actions) {
+      if (action.redistributes()) continue;
+      if (factor_axis_ < 0 || action.axis != order_.back()) factor_axis_ = action.axis;
+    }
+  }
+
+  static constexpr std::int64_t kStreamingBytes = 16 * 1024 * 1024;
+
+  ProgramProblem problem_;
+  Sequence sequence_;
+  std::vector<int> order_;
+  int factor_axis_ = -1;
+  Program program_;
+};
+
+}  // namespace
+
+std::string Pass::name() const {
+  if (!stages.front().spec().transforms) return "copy";
+  std::string text = "fft axis";
+  for (const Stage& stage : stages) text += (&stage == &stages.front() ? " " : ",") + std::to_string(stage.spec().axis);
+  return text;
+}
+
+std::int64_t Program::workspace_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Link& link : links)
+    for (const Pass& pass : link.passes)
+      for (const Stage& stage : pass.stages) bytes = std::max(bytes, stage.workspace_bytes());
+  return bytes;
+}
+
+std::int64_t Program::slice_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Link& link : links)
+    for (const Pass& pass : link.passes) bytes = std::max(bytes, pass.slice_bytes);
+  return bytes;
+}
+
+std::vector<Stage*> Program::transform_stages() {
+  std::vector<Stage*> result;
+  for (Link& link : links)
+    for (Pass& pass : link.passes)
+      for (Stage& stage : pass.stages)
+        if (stage.spec().transforms) result.push_back(&stage);
+  return result;
+}
+
+std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
+                         Direction direction) {
+  const Sequence sequence = sequence_of(path, transforms, input, direction);
+  std::vector<Hop> hops;
+  for (std::size_t i = 0; i < sequence.actions.size(); ++i)
+    if (sequence.actions[i].redistributes())
+      hops.push_back({sequence.states[i].layout, sequence.states[i + 1].layout, sequence.states[i].element});
+  return hops;
+}
+
+Program make_program(ProgramProblem problem) { return Builder(std::move(problem)).build(); }
+
+}  // namespace weft

@@ -1,0 +1,82 @@
+// Program: a path made executable in one direction: passes over local memory and the exchanges between them.
+// Backward is the path reversed; there is no other difference.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exchange/exchange.hpp"
+#include "plan/path.hpp"
+#include "plan/stage.hpp"
+
+namespace weft {
+
+/// Items (slices of a fused pass, else tiles) that need the same chunks to have arrived.
+struct Task {
+  int last_source_chunk = -1;  ///< all chunks up to it must have arrived
+  int sinks_complete = 0;      ///< after this task, this many chunks, from the first, can be started
+  std::vector<std::pair<std::int64_t, std::int64_t>> items;  ///< half-open ranges
+};
+
+/// One sweep over the local array: a stage, or two that are fused: done slice by slice, with only a slice between them.
+struct Pass {
+  std::vector<Stage> stages;
+  std::vector<Task> tasks;
+  std::int64_t slice_bytes = 0;  ///< of the slice between two stages, for each thread
+  Layout layout;                 ///< of the result
+  std::string name() const;
+};
+
+/// Passes between two exchanges.
+struct Link {
+  std::vector<Pass> passes;
+  std::unique_ptr<Exchange> exchange;  ///< that follows; null in the last link
+  std::string exchange_name;
+  Layout exchanged;                    ///< layout after it
+};
+
+struct Program {
+  std::vector<Link> links;
+  std::int64_t work_bytes = 0;
+
+  std::int64_t workspace_bytes() const;  ///< tiles of one thread
+  std::int64_t slice_bytes() const;      ///< slice of one thread
+  std::vector<Stage*> transform_stages();
+};
+
+/// One side of the whole transform as the user sees it.
+struct UserSide {
+  Layout layout;
+  Element element;
+  std::int64_t field_stride = 0;  ///< elements
+  int slot = kSlotInput;
+};
+
+struct ProgramProblem {
+  const Path* path = nullptr;
+  const std::vector<AxisTransform>* transforms = nullptr;
+  Direction direction = Direction::forward;
+  UserSide source;
+  UserSide sink;
+  double factor = 1;
+  int rank = 0;
+  int fields = 1;
+  int chunks = 1;
+  std::vector<std::unique_ptr<Exchange>> exchanges;  ///< in program order, attached
+  std::vector<std::string> exchange_names;
+};
+
+/// The redistributions of a path in program order, with the element type that travels.
+struct Hop {
+  Layout from;
+  Layout to;
+  Element element;
+};
+std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
+                         Direction direction);
+
+Program make_program(ProgramProblem problem);
+
+}  // namespace weft

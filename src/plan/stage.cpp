@@ -1,0 +1,244 @@
+// A stage's choices (which pencils form a tile, how it lies in cache, what the engine may touch directly), and its run.
+#include "plan/stage.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+namespace {
+
+constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kTileBytes = 128 * 1024;  // of a tile: some of a core's L2, measured best from 64 to 256 KiB
+constexpr std::int64_t kMostLanes = 64;
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// The stride of `axis` in the blocks of one side; all have the same order. 0 when there are none.
+std::int64_t stride_of(const std::vector<Port>& ports, int axis) {
+  for (const Port& port : ports)
+    if (!port.view.box.empty()) return port.view.strides[axis];
+  return 0;
+}
+
+// True when each pencil lies in a single block, contiguously.
+bool whole_and_contiguous(const std::vector<Port>& ports, const Box& box, int axis) {
+  return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
+    return port.view.box.empty() || (port.view.strides[axis] == 1 && port.view.box.lower[axis] == box.lower[axis] &&
+                                     port.view.box.upper[axis] == box.upper[axis]);
+  });
+}
+
+bool same_views(const std::vector<Port>& a, const std::vector<Port>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Port& x, const Port& y) { return x.view == y.view; });
+}
+
+bool share_a_slot(const std::vector<Port>& a, const std::vector<Port>& b) {
+  for (const Port& x : a)
+    for (const Port& y : b)
+      if (x.view.slot == y.view.slot) return true;
+  return false;
+}
+
+}  // namespace
+
+Stage::Stage(StageSpec spec) : spec_(std::move(spec)) {
+  choose_lanes();
+  choose_direct();
+  tiling_ = make_tiling({.axis = spec_.axis,
+                         .lane_axis = lane_axis_,
+                         .lanes = lanes_,
+                         .slice_axis = spec_.slice_axis,
+                         .source_box = spec_.source_box,
+                         .sink_box = spec_.sink_box,
+                         .sources = spec_.sources,
+                         .sinks = spec_.sinks,
+                         .source_bytes = spec_.source_element.bytes(),
+                         .sink_bytes = spec_.sink_element.bytes()});
+  load_copy_ = copy_function(spec_.source_element, false, StoreMode::cached);
+  store_copy_ = copy_function(spec_.sink_element, spec_.factor != 1, spec_.store_mode);
+  if (!spec_.transforms || tiling_.tiles.empty()) return;
+  std::int64_t most_lanes = 1;
+  for (const Tile& tile : tiling_.tiles) most_lanes = std::max(most_lanes, tile.lanes);
+  for (const auto& [box, element] : {std::pair{&spec_.source_box, &spec_.source_element},
+                                     std::pair{&spec_.sink_box, &spec_.sink_element}}) {
+    const std::int64_t points = box->extent(spec_.axis);
+    const TileShape shape = shape_of(most_lanes, points, *element);
+    tile_bytes_ = std::max(tile_bytes_, std::max(shape.lane * most_lanes, shape.row * points) * element->bytes());
+  }
+  tile_bytes_ = round_up(tile_bytes_, kLineBytes);
+}
+
+// Lanes are taken along the axis that is contiguous in memory, so that a line of memory is used whole.
+void Stage::choose_lanes() {
+  const Box& box = spec_.source_box;
+  if (box.empty()) return;
+  std::int64_t best = 0;
+  for (int axis = 0; axis < box.dimensions(); ++axis) {
+    if (axis == spec_.axis || axis == spec_.slice_axis || box.extent(axis) == 1) continue;
+    const std::int64_t source = std::max<std::int64_t>(1, stride_of(spec_.sources, axis));
+    const std::int64_t sink = std::max<std::int64_t>(1, stride_of(spec_.sinks, axis));
+    const std::int64_t distance = source == 1 || sink == 1 ? 1 : source;
+    if (lane_axis_ >= 0 && distance >= best) continue;
+    lane_axis_ = axis;
+    best = distance;
+  }
+  rows_ = best != 1;
+  const std::int64_t bytes = std::max(spec_.source_element.bytes(), spec_.sink_element.bytes());
+  const std::int64_t line = kLineBytes / bytes;
+  const std::int64_t points = std::max<std::int64_t>(1, spec_.n);
+  lanes_ = kTileBytes / (points * bytes);
+  if (rows_)
+    lanes_ = std::clamp<std::int64_t>(lanes_, 1, kMostLanes);
+  else
+    lanes_ = std::clamp<std::int64_t>(lanes_ / line * line, line, kMostLanes);
+}
+
+void Stage::choose_direct() {
+  if (!spec_.transforms || !rows_) return;
+  direct_source_ = whole_and_contiguous(spec_.sources, spec_.source_box, spec_.axis) &&
+                   !(spec_.kind == BatchKind::c2r && spec_.keep_source);
+  direct_sink_ = whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) && spec_.factor == 1;
+  const bool same = same_views(spec_.sources, spec_.sinks) && spec_.kind == BatchKind::c2c;
+  if (direct_source_ && direct_sink_ && share_a_slot(spec_.sources, spec_.sinks) && !same) direct_sink_ = false;
+}
+
+Stage::TileShape Stage::shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const {
+  if (!rows_) return {.row = lanes, .lane = 1};
+  std::int64_t row_bytes = round_up(points * element.bytes(), kLineBytes);
+  if (row_bytes % 1024 == 0) row_bytes += kLineBytes;  // rows a power of two apart would fall into the same cache sets
+  return {.row = 1, .lane = row_bytes / element.bytes()};
+}
+
+std::int64_t Stage::lane_stride(const Segment& segment) const {
+  return lane_axis_ < 0 ? 1 : segment.strides[lane_axis_];
+}
+
+BatchSpec Stage::batch_for(const Tile& tile) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  const TileShape in = shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
+  const TileShape out = shape_of(tile.lanes, spec_.sink_box.extent(spec_.axis), spec_.sink_element);
+  BatchSpec batch{.kind = spec_.kind,
+                  .direction = spec_.direction,
+                  .precision = spec_.source_element.precision,
+                  .n = spec_.n,
+                  .count = tile.lanes,
+                  .in_stride = in.row,
+                  .in_distance = in.lane,
+                  .out_stride = out.row,
+                  .out_distance = out.lane};
+  if (direct_source_) batch.in_distance = lane_stride(tiling_.segments[cell.first_source]);
+  if (direct_sink_) batch.out_distance = lane_stride(tiling_.segments[cell.first_sink]);
+  const bool between_tiles = !direct_source_ && !direct_sink_;
+  const bool on_the_spot = direct_source_ && direct_sink_ && same_views(spec_.sources, spec_.sinks);
+  batch.in_place = spec_.kind == BatchKind::c2c && (between_tiles || on_the_spot);
+  return batch;
+}
+
+std::vector<BatchSpec> Stage::typical_batch() const {
+  if (!spec_.transforms || tiling_.tiles.empty()) return {};
+  return {batch_for(tiling_.tiles.front())};
+}
+
+void Stage::use_engine(const Engine& engine) {
+  engine_ = &engine;
+  std::vector<BatchSpec> specs;
+  for (const Tile& tile : tiling_.tiles) {
+    const BatchSpec spec = batch_for(tile);
+    auto found = std::find(specs.begin(), specs.end(), spec);
+    batch_of_tile_.push_back(static_cast<std::size_t>(found - specs.begin()));
+    if (found != specs.end()) continue;
+    specs.push_back(spec);
+    batches_.push_back(engine.make(spec));
+  }
+}
+
+std::int64_t Stage::traffic_bytes() const {
+  return spec_.source_box.volume() * spec_.source_element.bytes() + spec_.sink_box.volume() * spec_.sink_element.bytes();
+}
+
+std::byte* Stage::address(const Segment& segment, const Tile& tile, std::int64_t element_bytes,
+                          const Call& call) const {
+  std::int64_t elements = 0;
+  for (int axis = 0; axis < tile.origin.size(); ++axis) elements += tile.origin[axis] * segment.strides[axis];
+  return call.bases[static_cast<std::size_t>(segment.slot)] + segment.offset_bytes + call.field * segment.field_bytes + elements * element_bytes;
+}
+
+void Stage::load(const Tile& tile, const Call& call, std::byte* target) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  const std::int64_t bytes = spec_.source_element.bytes();
+  const TileShape shape = shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
+  for (std::size_t s = cell.first_source; s < cell.last_source; ++s) {
+    const Segment& segment = tiling_.segments[s];
+    load_copy_({.target = target + segment.begin * shape.row * bytes,
+                .source = address(segment, tile, bytes, call),
+                .target_row = shape.row,
+                .target_column = shape.lane,
+                .source_row = segment.strides[spec_.axis],
+                .source_column = lane_stride(segment),
+                .rows = segment.count,
+                .columns = tile.lanes},
+               1);
+  }
+}
+
+void Stage::store(const Tile& tile, const Call& call, const std::byte* source) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  const std::int64_t bytes = spec_.sink_element.bytes();
+  const TileShape shape = shape_of(tile.lanes, spec_.sink_box.extent(spec_.axis), spec_.sink_element);
+  for (std::size_t s = cell.first_sink; s < cell.last_sink; ++s) {
+    const Segment& segment = tiling_.segments[s];
+    store_copy_({.target = address(segment, tile, bytes, call),
+                 .source = source + segment.begin * shape.row * bytes,
+                 .target_row = segment.strides[spec_.axis],
+                 .target_column = lane_stride(segment),
+                 .source_row = shape.row,
+                 .source_column = shape.lane,
+                 .rows = segment.count,
+                 .columns = tile.lanes},
+                spec_.factor);
+  }
+}
+
+// Without a transform there is no need of a tile: each piece goes straight from its source block to its sink block.
+void Stage::copy_through(const Tile& tile, const Call& call) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  const std::int64_t bytes = spec_.sink_element.bytes();
+  for (std::size_t s = cell.first_source; s < cell.last_source; ++s)
+    for (std::size_t t = cell.first_sink; t < cell.last_sink; ++t) {
+      const Segment& from = tiling_.segments[s];
+      const Segment& to = tiling_.segments[t];
+      const std::int64_t begin = std::max(from.begin, to.begin);
+      const std::int64_t end = std::min(from.begin + from.count, to.begin + to.count);
+      if (begin >= end) continue;
+      const std::int64_t from_row = from.strides[spec_.axis];
+      const std::int64_t to_row = to.strides[spec_.axis];
+      store_copy_({.target = address(to, tile, bytes, call) + (begin - to.begin) * to_row * bytes,
+                   .source = address(from, tile, bytes, call) + (begin - from.begin) * from_row * bytes,
+                   .target_row = to_row,
+                   .target_column = lane_stride(to),
+                   .source_row = from_row,
+                   .source_column = lane_stride(from),
+                   .rows = end - begin,
+                   .columns = tile.lanes},
+                  spec_.factor);
+    }
+}
+
+void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
+  const Tile& tile = tiling_.tiles[static_cast<std::size_t>(tile_number)];
+  if (!spec_.transforms) return copy_through(tile, call);
+  const Cell& cell = tiling_.cells[tile.cell];
+  const Batch& batch = *batches_[batch_of_tile_[static_cast<std::size_t>(tile_number)]];
+  std::byte* in = workspace;
+  std::byte* out = spec_.kind == BatchKind::c2c ? workspace : workspace + tile_bytes_;
+  if (direct_source_)
+    in = address(tiling_.segments[cell.first_source], tile, spec_.source_element.bytes(), call);
+  else
+    load(tile, call, in);
+  if (direct_sink_) out = address(tiling_.segments[cell.first_sink], tile, spec_.sink_element.bytes(), call);
+  batch.run(in, out);
+  if (!direct_sink_) store(tile, call, out);
+}
+
+}  // namespace weft

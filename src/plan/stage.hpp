@@ -1,0 +1,92 @@
+// Stage: the transforms along one axis for the whole local array, tile by tile: load, transform in cache, scale, store.
+// It knows views and an engine; it does not know how data got into its sources or goes on from its sinks.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "plan/kernels.hpp"
+#include "plan/tiling.hpp"
+
+namespace weft {
+
+/// What changes from call to call: the memory of each slot, and which field is transformed.
+struct Call {
+  std::span<std::byte* const> bases;
+  std::int64_t field = 0;
+};
+
+/// What a stage does. `source_box` and `sink_box` are the local box before and after, differing along `axis` only.
+struct StageSpec {
+  bool transforms = true;   ///< false: only copies, with `axis` the fastest axis in memory
+  int axis = 0;
+  BatchKind kind = BatchKind::c2c;
+  Direction direction = Direction::forward;
+  std::int64_t n = 1;       ///< length of the transform
+  Element source_element;
+  Element sink_element;
+  Box source_box;
+  Box sink_box;
+  std::vector<Port> sources;
+  std::vector<Port> sinks;
+  bool keep_source = true;  ///< the source may not be overwritten (a user's input)
+  int slice_axis = -1;
+  double factor = 1;        ///< multiplies every element stored
+  StoreMode store_mode = StoreMode::cached;
+};
+
+class Stage {
+ public:
+  explicit Stage(StageSpec spec);
+
+  const StageSpec& spec() const noexcept { return spec_; }
+  const Tiling& tiling() const noexcept { return tiling_; }
+  /// The batch that most tiles need; empty when this rank has nothing to transform.
+  std::vector<BatchSpec> typical_batch() const;
+  /// Plans all batches with `engine`; the last step before run().
+  void use_engine(const Engine& engine);
+  const Engine* engine() const noexcept { return engine_; }
+
+  /// Cache memory that run() needs, for each thread.
+  std::int64_t workspace_bytes() const noexcept { return 2 * tile_bytes_; }
+  /// Bytes read and written by a run over all tiles.
+  std::int64_t traffic_bytes() const;
+
+  /// Runs one tile; `workspace` is this thread's.
+  void run(std::int64_t tile, const Call& call, std::byte* workspace) const;
+
+ private:
+  struct TileShape {  // where the elements of a tile of some lanes lie: j along the axis, w lanes
+    std::int64_t row = 1;
+    std::int64_t lane = 1;
+  };
+
+  void choose_lanes();
+  void choose_direct();
+  TileShape shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const;
+  BatchSpec batch_for(const Tile& tile) const;
+  std::byte* address(const Segment& segment, const Tile& tile, std::int64_t element_bytes,
+                     const Call& call) const;
+  std::int64_t lane_stride(const Segment& segment) const;
+  void load(const Tile& tile, const Call& call, std::byte* target) const;
+  void store(const Tile& tile, const Call& call, const std::byte* source) const;
+  void copy_through(const Tile& tile, const Call& call) const;
+
+  StageSpec spec_;
+  int lane_axis_ = -1;
+  std::int64_t lanes_ = 1;
+  bool rows_ = false;           // tiles hold whole rows; else lanes are next to each other
+  bool direct_source_ = false;  // the engine reads the source itself
+  bool direct_sink_ = false;    // the engine writes the sink itself
+  Tiling tiling_;
+  std::int64_t tile_bytes_ = 0;
+  CopyFunction load_copy_ = nullptr;
+  CopyFunction store_copy_ = nullptr;
+  const Engine* engine_ = nullptr;
+  std::vector<std::unique_ptr<Batch>> batches_;
+  std::vector<std::size_t> batch_of_tile_;
+};
+
+}  // namespace weft

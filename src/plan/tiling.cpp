@@ -1,0 +1,130 @@
+// Cuts a local box at the borders of all blocks into cells, and the cells into tiles.
+#include "plan/tiling.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace weft {
+
+namespace {
+
+// Borders of the blocks along each axis but the transformed one. Example: blocks [0,5) and [5,9) give {0, 5, 9}.
+std::vector<std::vector<std::int64_t>> cuts_of(const TilingProblem& problem) {
+  std::vector<std::vector<std::int64_t>> cuts;
+  for (int axis = 0; axis < problem.source_box.dimensions(); ++axis) {
+    const std::int64_t lower = problem.source_box.lower[axis];
+    const std::int64_t upper = problem.source_box.upper[axis];
+    std::set<std::int64_t> borders{lower, upper};
+    if (axis != problem.axis)
+      for (const auto& ports : {problem.sources, problem.sinks})
+        for (const Port& port : ports)
+          for (std::int64_t border : {port.view.box.lower[axis], port.view.box.upper[axis]})
+            if (border > lower && border < upper) borders.insert(border);
+    cuts.emplace_back(borders.begin(), borders.end());
+  }
+  return cuts;
+}
+
+// Appends the pieces of the cell's pencils that lie in the blocks of one side, in the order of the axis.
+void append_segments(const TilingProblem& problem, const Box& cell_box, std::span<const Port> ports,
+                     std::int64_t element_bytes, std::vector<Segment>& segments, std::vector<int>& chunks) {
+  const std::size_t first = segments.size();
+  for (const Port& port : ports) {
+    const Box common = intersect(cell_box, port.view.box);
+    if (common.empty()) continue;
+    const View part = part_of(port.view, common, element_bytes);
+    segments.push_back({part.slot, part.offset_bytes, port.field_bytes,
+                        common.lower[problem.axis] - cell_box.lower[problem.axis], common.extent(problem.axis),
+                        part.strides});
+    if (port.chunk >= 0) chunks.push_back(port.chunk);
+  }
+  std::sort(segments.begin() + static_cast<std::ptrdiff_t>(first), segments.end(),
+            [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+  std::sort(chunks.begin(), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+}
+
+Box with_axis(Box box, int axis, const Box& from) {
+  box.lower[axis] = from.lower[axis];
+  box.upper[axis] = from.upper[axis];
+  return box;
+}
+
+// Appends the tiles of one cell. Lanes are shared out evenly: 50 lanes with at most 32 in a tile give 25 and 25.
+void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t cell, std::vector<Tile>& tiles) {
+  Box origins = cell_box;
+  for (int axis = 0; axis < origins.dimensions(); ++axis) {
+    origins.upper[axis] -= origins.lower[axis];
+    origins.lower[axis] = 0;
+  }
+  origins.upper[problem.axis] = 1;
+  std::int64_t lane_extent = 1;
+  if (problem.lane_axis >= 0) {
+    lane_extent = origins.upper[problem.lane_axis];
+    origins.upper[problem.lane_axis] = 1;
+  }
+  constexpr std::int64_t kLaneMultiple = 8;
+  const std::int64_t pieces = (lane_extent + problem.lanes - 1) / problem.lanes;
+  std::int64_t width = (lane_extent + pieces - 1) / pieces;
+  width = std::min(problem.lanes, (width + kLaneMultiple - 1) / kLaneMultiple * kLaneMultiple);
+  for_each_index(origins, [&](const Index& origin) {
+    for (std::int64_t lane = 0; lane < lane_extent; lane += width) {
+      Tile tile{cell, std::min(width, lane_extent - lane), origin};
+      if (problem.lane_axis >= 0) tile.origin[problem.lane_axis] = lane;
+      tiles.push_back(tile);
+    }
+  });
+}
+
+void sort_by_slice(const TilingProblem& problem, const std::vector<std::int64_t>& slice_of_cell, Tiling& tiling) {
+  const auto end = static_cast<std::int64_t>(tiling.tiles.size());
+  if (problem.slice_axis < 0) {
+    tiling.first_of_slice = {0, end};
+    return;
+  }
+  const auto slice_of = [&](const Tile& tile) { return slice_of_cell[tile.cell] + tile.origin[problem.slice_axis]; };
+  std::stable_sort(tiling.tiles.begin(), tiling.tiles.end(),
+                   [&](const Tile& a, const Tile& b) { return slice_of(a) < slice_of(b); });
+  const std::int64_t slices = problem.source_box.extent(problem.slice_axis);
+  tiling.first_of_slice.assign(static_cast<std::size_t>(slices) + 1, end);
+  for (std::int64_t t = end - 1; t >= 0; --t)
+    tiling.first_of_slice[static_cast<std::size_t>(slice_of(tiling.tiles[static_cast<std::size_t>(t)]))] = t;
+}
+
+}  // namespace
+
+Tiling make_tiling(const TilingProblem& problem) {
+  Tiling tiling;
+  if (problem.source_box.empty() || problem.sink_box.empty()) {
+    tiling.first_of_slice = {0, 0};
+    return tiling;
+  }
+  const auto cuts = cuts_of(problem);
+  Box cells{Extents::filled(problem.source_box.dimensions(), 0), {}};
+  for (const auto& borders : cuts) cells.upper.push_back(static_cast<std::int64_t>(borders.size()) - 1);
+
+  std::vector<std::int64_t> slice_of_cell;
+  for_each_index(cells, [&](const Index& which) {
+    Box box = problem.source_box;
+    for (int axis = 0; axis < box.dimensions(); ++axis) {
+      const auto& borders = cuts[static_cast<std::size_t>(axis)];
+      box.lower[axis] = borders[static_cast<std::size_t>(which[axis])];
+      box.upper[axis] = borders[static_cast<std::size_t>(which[axis]) + 1];
+    }
+    Cell cell;
+    cell.first_source = tiling.segments.size();
+    append_segments(problem, box, problem.sources, problem.source_bytes, tiling.segments, cell.source_chunks);
+    cell.last_source = cell.first_sink = tiling.segments.size();
+    append_segments(problem, with_axis(box, problem.axis, problem.sink_box), problem.sinks, problem.sink_bytes,
+                    tiling.segments, cell.sink_chunks);
+    cell.last_sink = tiling.segments.size();
+    if (problem.slice_axis >= 0)
+      slice_of_cell.push_back(box.lower[problem.slice_axis] - problem.source_box.lower[problem.slice_axis]);
+    append_tiles(problem, box, tiling.cells.size(), tiling.tiles);
+    tiling.cells.push_back(std::move(cell));
+  });
+  sort_by_slice(problem, slice_of_cell, tiling);
+  return tiling;
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+// `weft info`: what this build has and where it runs.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "subcommand.hpp"
+#include "units.hpp"
+#include "weft/plan.hpp"
+
+#ifndef WEFT_VERSION
+#define WEFT_VERSION "unknown"
+#endif
+
+namespace weft::command {
+namespace {
+
+#ifdef WEFT_HAVE_HDF5
+constexpr const char* kFormats = ".npy, HDF5";
+#else
+constexpr const char* kFormats = ".npy (built without parallel HDF5)";
+#endif
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  const std::string version(text, static_cast<std::size_t>(length));
+  return version.substr(0, version.find_first_of(",\n"));
+}
+
+/// Nodes that run ranks. Collective.
+std::int64_t count_nodes(const World& world) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(world.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  int rank_on_node = 0;
+  MPI_Comm_rank(node, &rank_on_node);
+  MPI_Comm_free(&node);
+  return world.sum(std::int64_t{rank_on_node == 0});
+}
+
+int run_info(const World& world) {
+  const std::int64_t nodes = count_nodes(world);
+  if (!world.is_first()) return kSuccess;
+  fmt::print("weft       {}\n", WEFT_VERSION);
+  fmt::print("MPI        {}\n", mpi_version());
+  fmt::print("ranks      {} on {}\n", world.size(), counted(nodes, "node"));
+  fmt::print("engines    {}\n", fmt::join(engines(), ", "));
+  fmt::print("exchanges  {}\n", fmt::join(exchanges(), ", "));
+  fmt::print("files      {}\n", kFormats);
+  return kSuccess;
+}
+
+}  // namespace
+
+Subcommand make_info(CLI::App& parent) {
+  auto launch = std::make_shared<LaunchArguments>();
+  CLI::App* app = parent.add_subcommand("info", "say what this build has: engines, exchanges, MPI, file formats");
+  launch->add_to(*app);
+  return {app, launch, [](World& world) { return run_info(world); }};
+}
+
+}  // namespace weft::command
