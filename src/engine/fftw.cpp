@@ -66,14 +66,14 @@ std::mutex& planner_mutex() {
   return *mutex;
 }
 
-/// Two plans of one spec, since FFTW's vector code needs bases aligned like those it was planned
-/// with. Unaligned bases are rare (an odd offset into an array of floats) and not worth a second
-/// search.
+/// The plans of one spec by the alignment of the bases: FFTW's vector code needs bases aligned like
+/// those it was planned with. Cache lines, where tiles begin, get a search. Odd multiples of 8
+/// bytes, as in arrays of single-precision complex numbers, and any other address get an estimate.
 template <class Real>
-class PlanPair {
+class PlanSet {
  public:
   /// The planner's mutex is held.
-  explicit PlanPair(const BatchSpec& spec) : spec_(spec) {
+  explicit PlanSet(const BatchSpec& spec) : spec_(spec) {
     const bool is_large =
         std::max(span_bytes(spec, Side::in), span_bytes(spec, Side::out)) > kLargestScratchBytes;
     const auto scratch = [&](Side side) {
@@ -82,27 +82,24 @@ class PlanPair {
     };
     const AlignedMemory in = scratch(Side::in);
     const AlignedMemory out = spec.in_place ? AlignedMemory() : scratch(Side::out);
-    void* const out_data = spec.in_place ? in.data() : out.data();
     Fftw<Real>::set_timelimit(kPlanningSeconds);
-    aligned_ = plan(in.data(), out_data, is_large ? FFTW_ESTIMATE : FFTW_MEASURE);
-    unaligned_ = plan(in.data(), out_data, FFTW_UNALIGNED | FFTW_ESTIMATE);
+    make_plans(in.data(), spec.in_place ? in.data() : out.data(),
+               is_large ? FFTW_ESTIMATE : FFTW_MEASURE);
     Fftw<Real>::set_timelimit(FFTW_NO_TIMELIMIT);
-    if (aligned_ != nullptr && unaligned_ != nullptr) return;
+    if (plans_[0][0] != nullptr && any_ != nullptr) return;
     destroy();
     throw Error(ErrorCode::engine_failure, "fftw has no plan for " + to_string(spec));
   }
-  ~PlanPair() {
+  ~PlanSet() {
     const std::lock_guard lock(planner_mutex());
     destroy();
   }
-  PlanPair(const PlanPair&) = delete;
-  PlanPair& operator=(const PlanPair&) = delete;
+  PlanSet(const PlanSet&) = delete;
+  PlanSet& operator=(const PlanSet&) = delete;
 
   void execute(void* in, void* out) const {
     using F = Fftw<Real>;
-    const bool is_aligned = F::alignment_of(static_cast<Real*>(in)) == 0 &&
-                            F::alignment_of(static_cast<Real*>(out)) == 0;
-    const auto plan = is_aligned ? aligned_ : unaligned_;
+    const Plan plan = plan_for(in, out);
     switch (spec_.kind) {
       case BatchKind::c2c:
         F::execute_c2c(plan, complex(in), complex(out));
@@ -118,6 +115,25 @@ class PlanPair {
 
  private:
   using Plan = typename Fftw<Real>::Plan;
+
+  /// An estimate does not touch the arrays, so their bases may be shifted beyond the scratch.
+  void make_plans(std::byte* in, std::byte* out, unsigned effort) {
+    plans_[0][0] = plan(in, out, effort);
+    plans_[1][1] = plan(in + kShiftBytes, out + kShiftBytes, FFTW_ESTIMATE);
+    any_ = plan(in, out, FFTW_UNALIGNED | FFTW_ESTIMATE);
+    if (spec_.in_place) return;
+    plans_[0][1] = plan(in, out + kShiftBytes, FFTW_ESTIMATE);
+    plans_[1][0] = plan(in + kShiftBytes, out, FFTW_ESTIMATE);
+  }
+
+  Plan plan_for(void* in, void* out) const {
+    const int in_shift = Fftw<Real>::alignment_of(static_cast<Real*>(in));
+    const int out_shift = Fftw<Real>::alignment_of(static_cast<Real*>(out));
+    const auto is_known = [](int shift) { return shift == 0 || shift == kShiftBytes; };
+    if (!is_known(in_shift) || !is_known(out_shift)) return any_;
+    const Plan fitting = plans_[in_shift != 0][out_shift != 0];
+    return fitting != nullptr ? fitting : any_;
+  }
 
   static auto* complex(void* data) { return static_cast<typename Fftw<Real>::Complex*>(data); }
 
@@ -142,26 +158,28 @@ class PlanPair {
   }
 
   void destroy() noexcept {
-    if (aligned_ != nullptr) Fftw<Real>::destroy(aligned_);
-    if (unaligned_ != nullptr) Fftw<Real>::destroy(unaligned_);
+    for (Plan plan : {plans_[0][0], plans_[0][1], plans_[1][0], plans_[1][1], any_})
+      if (plan != nullptr) Fftw<Real>::destroy(plan);
   }
 
+  static constexpr int kShiftBytes = 8;  ///< FFTW tells apart addresses modulo 16
+
   BatchSpec spec_;
-  Plan aligned_ = nullptr;
-  Plan unaligned_ = nullptr;
+  Plan plans_[2][2] = {};  ///< by (address modulo 16) / 8 of in and of out
+  Plan any_ = nullptr;
 };
 
 /// The plans of `spec`, made unless a batch still has them.
 template <class Real>
-std::shared_ptr<const PlanPair<Real>> shared_plans(const BatchSpec& spec) {
-  static auto* known = new std::map<BatchSpec, std::weak_ptr<const PlanPair<Real>>>;
+std::shared_ptr<const PlanSet<Real>> shared_plans(const BatchSpec& spec) {
+  static auto* known = new std::map<BatchSpec, std::weak_ptr<const PlanSet<Real>>>;
   // Released after the lock, since the last owner of plans takes the lock to destroy them.
-  std::shared_ptr<const PlanPair<Real>> plans;
+  std::shared_ptr<const PlanSet<Real>> plans;
   const std::lock_guard lock(planner_mutex());
   auto& entry = (*known)[spec];
   plans = entry.lock();
   if (plans == nullptr) {
-    plans = std::make_shared<const PlanPair<Real>>(spec);
+    plans = std::make_shared<const PlanSet<Real>>(spec);
     entry = plans;
   }
   return plans;
@@ -174,7 +192,7 @@ class FftwBatch : public Batch {
   void run(void* in, void* out) const override { plans_->execute(in, out); }
 
  private:
-  std::shared_ptr<const PlanPair<Real>> plans_;
+  std::shared_ptr<const PlanSet<Real>> plans_;
 };
 
 class FftwEngine : public Engine {

@@ -216,10 +216,9 @@ class Builder {
     const bool clash = link == 0 && last_link(link) && problem_.source.slot == problem_.sink.slot;
     Ports source = before;
     std::size_t at = first;
-    do {
-      const std::size_t next = first == last ? last : at + (can_fuse(at, last) ? 2 : 1);
+    for (const std::size_t next : pass_ends(first, last)) {
       const bool final = next == last;
-      Ports sink = final ? after : handover(at, next, last, link, source, after);
+      const Ports sink = final ? after : handover(at, next, last, link, source, after);
       if (final && clash && !may_overwrite(source, sink, at, next)) {
         Ports work = work_ports(sequence_.states[next]);
         add_pass(at, next, source, work);
@@ -230,7 +229,20 @@ class Builder {
       }
       source = without_chunks(sink);
       at = next;
-    } while (at < last);
+    }
+  }
+
+  // Where each pass over actions [first, last) ends. Backward groups them as forward does, from the other end.
+  std::vector<std::size_t> pass_ends(std::size_t first, std::size_t last) const {
+    if (first == last) return {last};
+    std::vector<std::size_t> ends;
+    if (problem_.direction == Direction::forward) {
+      for (std::size_t at = first; at < last; ends.push_back(at)) at += at + 2 <= last && can_fuse(at) ? 2 : 1;
+    } else {
+      for (std::size_t end = last; end > first; end -= end >= first + 2 && can_fuse(end - 2) ? 2 : 1)
+        ends.insert(ends.begin(), end);
+    }
+    return ends;
   }
 
   bool last_link(std::size_t link) const { return link == problem_.exchanges.size(); }
@@ -243,7 +255,9 @@ class Builder {
       return other.element == state.element && other.layout.shape() == state.layout.shape();
     };
     if (same(sequence_.states[last]) && may_overwrite(source, after, at, next)) return without_chunks(after);
-    if (link > 0 && same(sequence_.states[at]) && source.front().view.slot < kSlotWindow) return without_chunks(source);
+    const bool may_change = !source.empty() && source.front().view.slot < kSlotWindow &&
+                            (link > 0 || problem_.source.slot == problem_.sink.slot);
+    if (may_change && same(sequence_.states[at])) return without_chunks(source);
     return work_ports(state);
   }
 
@@ -283,8 +297,7 @@ class Builder {
   int slice_axis() const { return order_.front(); }
 
   // Two transforms are fused when slices across the slowest axis are small enough for the cache, on every rank.
-  bool can_fuse(std::size_t at, std::size_t last) const {
-    if (at + 2 > last) return false;
+  bool can_fuse(std::size_t at) const {
     const int slice = slice_axis();
     if (sequence_.actions[at].axis == slice || sequence_.actions[at + 1].axis == slice || slice == order_.back())
       return false;

@@ -14,14 +14,14 @@ namespace {
 /// How long a failing rank waits for the others to fail too before it ends the job.
 constexpr double kPatienceSeconds = 3.0;
 
-bool completes_in_time(MPI_Request& request) {
+bool completes_in_time(MPI_Request& request, double seconds) {
   using namespace std::chrono_literals;
   const double start = MPI_Wtime();
   int done = 0;
   for (;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return true;
-    if (MPI_Wtime() - start > kPatienceSeconds) return false;
+    if (MPI_Wtime() - start > seconds) return false;
     std::this_thread::sleep_for(1ms);
   }
 }
@@ -67,6 +67,13 @@ std::string World::first_text(const std::string& text) const {
   return broadcast(text, static_cast<int>(-first));
 }
 
+void World::wait_politely() const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(failures_, &request), "MPI_Ibarrier");
+  while (!completes_in_time(request, kPatienceSeconds)) {
+  }
+}
+
 int World::fail(const std::string& message, int status) const {
   if (is_first()) {
     std::fflush(stdout);
@@ -74,7 +81,7 @@ int World::fail(const std::string& message, int status) const {
   }
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(failures_, &request);
-  if (completes_in_time(request)) return status;
+  if (completes_in_time(request, kPatienceSeconds)) return status;
   if (!is_first()) fmt::print(stderr, "weft: rank {}: {}\n", rank(), message);
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, status);

@@ -47,6 +47,9 @@ class World {
   /// The first text that is not empty, by rank: the way in which an error of one rank becomes an error of all.
   std::string first_text(const std::string& text) const;
 
+  /// Waits for all ranks without keeping a core busy, for when one rank does something long.
+  void wait_politely() const;
+
   /// Prints `message` once and returns `status`, when all ranks come here. A rank that comes alone ends the job, since the
   /// others wait for it somewhere else.
   int fail(const std::string& message, int status) const;
