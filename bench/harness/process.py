@@ -136,10 +136,9 @@ class Program:
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            pass
-        self._signal(signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
+            self._signal(signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
         self._close()
 
     def _close(self):
@@ -180,10 +179,6 @@ class Program:
 
     def _last_words(self) -> str:
         """Why it ended: the first line on standard error that says something."""
-        self.kill_quietly()
-        return self._why
-
-    def kill_quietly(self):
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -191,6 +186,6 @@ class Program:
             self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").splitlines()
-        lines = [line.strip() for line in lines if any(c.isalpha() for c in line)]
-        self._why = f"it ended with status {self._process.returncode}" + (f": {lines[0][:200]}" if lines else "")
+        said = [line.strip() for line in lines if any(c.isalpha() for c in line)]
         self._close()
+        return f"it ended with status {self._process.returncode}" + (f": {said[0][:200]}" if said else "")

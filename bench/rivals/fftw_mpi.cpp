@@ -47,8 +47,9 @@ class FftwMpiRival final : public bench::Rival {
     std::vector<ptrdiff_t> complex_shape = shape;
     complex_shape.back() = problem.last_output_extent();
     ptrdiff_t start = 0, rows_out = 0, start_out = 0;
-    const ptrdiff_t elements = FftwMpi<Real>::local_size_transposed(
-        static_cast<int>(shape.size()), complex_shape.data(), MPI_COMM_WORLD, &rows_, &start, &rows_out, &start_out);
+    const ptrdiff_t elements =
+        FftwMpi<Real>::local_size_transposed(static_cast<int>(shape.size()), complex_shape.data(),
+                                             MPI_COMM_WORLD, &rows_, &start, &rows_out, &start_out);
     input_ = bench::allocate(elements * problem.complex_bytes());
     if (!problem.has("in_place")) output_ = bench::allocate(elements * problem.complex_bytes());
     with_wisdom([&] { plan(shape); });
@@ -66,9 +67,10 @@ class FftwMpiRival final : public bench::Rival {
   void visit_input(const Visitor& visit) override {
     const std::int64_t scalars = problem_.real ? 1 : 2;
     std::int64_t rows = rows_;
-    for (std::size_t axis = 1; axis + 1 < problem_.shape.size(); ++axis) rows *= problem_.shape[axis];
-    bench::visit_rows(visit, input_.get(), rows, scalars * problem_.shape.back(), 2 * problem_.last_output_extent(),
-                      problem_.scalar_bytes());
+    for (std::size_t axis = 1; axis + 1 < problem_.shape.size(); ++axis)
+      rows *= problem_.shape[axis];
+    bench::visit_rows(visit, input_.get(), rows, scalars * problem_.shape.back(),
+                      2 * problem_.last_output_extent(), problem_.scalar_bytes());
   }
 
  private:
@@ -77,7 +79,8 @@ class FftwMpiRival final : public bench::Rival {
     void* output = output_ ? output_.get() : input_.get();
     auto* in = static_cast<typename Fftw<Real>::Complex*>(input_.get());
     auto* out = static_cast<typename Fftw<Real>::Complex*>(output);
-    const unsigned effort = (problem_.has("patient") ? FFTW_PATIENT : FFTW_MEASURE) | FFTW_DESTROY_INPUT;
+    const unsigned effort =
+        (problem_.has("patient") ? FFTW_PATIENT : FFTW_MEASURE) | FFTW_DESTROY_INPUT;
     const bool transposed = problem_.has("transposed");
     const unsigned there = effort | (transposed ? FFTW_MPI_TRANSPOSED_OUT : 0U);
     const unsigned back = effort | (transposed ? FFTW_MPI_TRANSPOSED_IN : 0U);
@@ -86,10 +89,13 @@ class FftwMpiRival final : public bench::Rival {
       forward_ = FftwMpi<Real>::plan_r2c(rank, shape.data(), real, out, MPI_COMM_WORLD, there);
       backward_ = FftwMpi<Real>::plan_c2r(rank, shape.data(), out, real, MPI_COMM_WORLD, back);
     } else {
-      forward_ = FftwMpi<Real>::plan_dft(rank, shape.data(), in, out, MPI_COMM_WORLD, FFTW_FORWARD, there);
-      backward_ = FftwMpi<Real>::plan_dft(rank, shape.data(), out, in, MPI_COMM_WORLD, FFTW_BACKWARD, back);
+      forward_ =
+          FftwMpi<Real>::plan_dft(rank, shape.data(), in, out, MPI_COMM_WORLD, FFTW_FORWARD, there);
+      backward_ =
+          FftwMpi<Real>::plan_dft(rank, shape.data(), out, in, MPI_COMM_WORLD, FFTW_BACKWARD, back);
     }
-    if (forward_ == nullptr || backward_ == nullptr) throw bench::Unsupported("FFTW has no plan for this");
+    if (forward_ == nullptr || backward_ == nullptr)
+      throw bench::Unsupported("FFTW has no plan for this");
   }
 
   // Planning again in a later round must not take as long as the first time.
@@ -113,7 +119,8 @@ class FftwMpiRival final : public bench::Rival {
 
 std::unique_ptr<bench::Rival> make(const bench::Problem& problem) {
   problem.allow({"in_place", "transposed", "patient"});
-  if (problem.shape.size() < 2) throw bench::Unsupported("this program transforms 2 and more dimensions");
+  if (problem.shape.size() < 2)
+    throw bench::Unsupported("this program transforms 2 and more dimensions");
   if (problem.single_precision) return std::make_unique<FftwMpiRival<float>>(problem);
   return std::make_unique<FftwMpiRival<double>>(problem);
 }

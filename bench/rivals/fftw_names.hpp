@@ -20,6 +20,8 @@ struct Fftw<double> {
   static constexpr auto plan_dft = fftw_plan_dft;
   static constexpr auto plan_r2c = fftw_plan_dft_r2c;
   static constexpr auto plan_c2r = fftw_plan_dft_c2r;
+  static constexpr auto plan_many_dft = fftw_plan_many_dft;
+  static constexpr auto plan_many_r2c = fftw_plan_many_dft_r2c;
   static constexpr auto execute = fftw_execute;
   static constexpr auto destroy = fftw_destroy_plan;
 };
@@ -36,6 +38,8 @@ struct Fftw<float> {
   static constexpr auto plan_dft = fftwf_plan_dft;
   static constexpr auto plan_r2c = fftwf_plan_dft_r2c;
   static constexpr auto plan_c2r = fftwf_plan_dft_c2r;
+  static constexpr auto plan_many_dft = fftwf_plan_many_dft;
+  static constexpr auto plan_many_r2c = fftwf_plan_many_dft_r2c;
   static constexpr auto execute = fftwf_execute;
   static constexpr auto destroy = fftwf_destroy_plan;
 };

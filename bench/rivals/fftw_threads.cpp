@@ -1,4 +1,5 @@
-// FFTW in one process with threads. Options: in_place, patient (FFTW_PATIENT instead of FFTW_MEASURE).
+// FFTW in one process with threads. Options: in_place, patient (FFTW_PATIENT instead of
+// FFTW_MEASURE).
 #include "fftw_names.hpp"
 #include "rival.hpp"
 
@@ -16,9 +17,11 @@ class FftwThreadsRival final : public bench::Rival {
     if (!problem.wisdom.empty()) Fftw<Real>::import_wisdom(problem.wisdom.c_str());
     rows_ = problem.points() / problem.shape.back();
     const bool padded = problem.real && problem.has("in_place");
-    pitch_ = padded ? 2 * problem.last_output_extent() : problem.shape.back() * (problem.real ? 1 : 2);
+    pitch_ =
+        padded ? 2 * problem.last_output_extent() : problem.shape.back() * (problem.real ? 1 : 2);
     input_ = bench::allocate(rows_ * pitch_ * problem.scalar_bytes());
-    if (!problem.has("in_place")) output_ = bench::allocate(rows_ * problem.last_output_extent() * problem.complex_bytes());
+    if (!problem.has("in_place"))
+      output_ = bench::allocate(rows_ * problem.last_output_extent() * problem.complex_bytes());
     plan();
     if (!problem.wisdom.empty()) Fftw<Real>::export_wisdom(problem.wisdom.c_str());
   }
@@ -33,8 +36,8 @@ class FftwThreadsRival final : public bench::Rival {
   const void* zero_mode() const override { return output_ ? output_.get() : input_.get(); }
 
   void visit_input(const Visitor& visit) override {
-    bench::visit_rows(visit, input_.get(), rows_, problem_.shape.back() * (problem_.real ? 1 : 2), pitch_,
-                      problem_.scalar_bytes());
+    bench::visit_rows(visit, input_.get(), rows_, problem_.shape.back() * (problem_.real ? 1 : 2),
+                      pitch_, problem_.scalar_bytes());
   }
 
  private:
@@ -43,7 +46,8 @@ class FftwThreadsRival final : public bench::Rival {
     const int rank = static_cast<int>(shape.size());
     auto* in = static_cast<typename Fftw<Real>::Complex*>(input_.get());
     auto* out = output_ ? static_cast<typename Fftw<Real>::Complex*>(output_.get()) : in;
-    const unsigned effort = (problem_.has("patient") ? FFTW_PATIENT : FFTW_MEASURE) | FFTW_DESTROY_INPUT;
+    const unsigned effort =
+        (problem_.has("patient") ? FFTW_PATIENT : FFTW_MEASURE) | FFTW_DESTROY_INPUT;
     if (problem_.real) {
       auto* real = static_cast<Real*>(input_.get());
       forward_ = Fftw<Real>::plan_r2c(rank, shape.data(), real, out, effort);
@@ -52,7 +56,8 @@ class FftwThreadsRival final : public bench::Rival {
       forward_ = Fftw<Real>::plan_dft(rank, shape.data(), in, out, FFTW_FORWARD, effort);
       backward_ = Fftw<Real>::plan_dft(rank, shape.data(), out, in, FFTW_BACKWARD, effort);
     }
-    if (forward_ == nullptr || backward_ == nullptr) throw bench::Unsupported("FFTW has no plan for this");
+    if (forward_ == nullptr || backward_ == nullptr)
+      throw bench::Unsupported("FFTW has no plan for this");
   }
 
   bench::Problem problem_;

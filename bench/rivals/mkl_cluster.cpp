@@ -1,4 +1,5 @@
-// MKL's cluster FFT: slabs along axis 0. Options: in_place, transposed (output in slabs along axis 1).
+// MKL's cluster FFT: slabs along axis 0. Options: in_place, transposed (output in slabs along axis
+// 1).
 #include <mkl_cdft.h>
 
 #include <algorithm>
@@ -18,12 +19,14 @@ class MklClusterRival final : public bench::Rival {
     const auto precision = problem.single_precision ? DFTI_SINGLE : DFTI_DOUBLE;
     const auto domain = problem.real ? DFTI_REAL : DFTI_COMPLEX;
     const auto rank = static_cast<MKL_LONG>(shape.size());
-    require(DftiCreateDescriptorDM(MPI_COMM_WORLD, &handle_, precision, domain, rank, shape.data()));
+    require(
+        DftiCreateDescriptorDM(MPI_COMM_WORLD, &handle_, precision, domain, rank, shape.data()));
     const bool in_place = problem.has("in_place");
     require(DftiSetValueDM(handle_, DFTI_PLACEMENT, in_place ? DFTI_INPLACE : DFTI_NOT_INPLACE));
     if (problem.has("transposed")) require(DftiSetValueDM(handle_, DFTI_TRANSPOSE, DFTI_ALLOW));
     // A double whatever the precision of the data: the argument is variadic.
-    require(DftiSetValueDM(handle_, DFTI_BACKWARD_SCALE, 1.0 / static_cast<double>(problem.points())));
+    require(
+        DftiSetValueDM(handle_, DFTI_BACKWARD_SCALE, 1.0 / static_cast<double>(problem.points())));
 
     MKL_LONG elements = 0, rows = 0;
     require(DftiGetValueDM(handle_, CDFT_LOCAL_SIZE, &elements));
@@ -50,7 +53,8 @@ class MklClusterRival final : public bench::Rival {
 
   void visit_input(const Visitor& visit) override {
     const std::int64_t length = problem_.shape.back() * (problem_.real ? 1 : 2);
-    bench::visit_rows(visit, input_.get(), rows_, length, 2 * problem_.last_output_extent(), problem_.scalar_bytes());
+    bench::visit_rows(visit, input_.get(), rows_, length, 2 * problem_.last_output_extent(),
+                      problem_.scalar_bytes());
   }
 
  private:
@@ -62,8 +66,10 @@ class MklClusterRival final : public bench::Rival {
 
 std::unique_ptr<bench::Rival> make(const bench::Problem& problem) {
   problem.allow({"in_place", "transposed"});
-  if (problem.threads > 1) throw bench::Unsupported("linked with sequential MKL: one thread per rank");
-  if (problem.shape.size() < 2) throw bench::Unsupported("this program transforms 2 and more dimensions");
+  if (problem.threads > 1)
+    throw bench::Unsupported("linked with sequential MKL: one thread per rank");
+  if (problem.shape.size() < 2)
+    throw bench::Unsupported("this program transforms 2 and more dimensions");
   return std::make_unique<MklClusterRival>(problem);
 }
 

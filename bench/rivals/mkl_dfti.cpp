@@ -7,7 +7,8 @@
 namespace {
 
 void require(MKL_LONG status) {
-  if (status != DFTI_NO_ERROR) throw bench::Unsupported(std::string("MKL: ") + DftiErrorMessage(status));
+  if (status != DFTI_NO_ERROR)
+    throw bench::Unsupported(std::string("MKL: ") + DftiErrorMessage(status));
 }
 
 class MklDftiRival final : public bench::Rival {
@@ -16,16 +17,19 @@ class MklDftiRival final : public bench::Rival {
     mkl_set_num_threads(problem.threads);
     rows_ = problem.points() / problem.shape.back();
     const bool padded = problem.real && problem.has("in_place");
-    pitch_ = padded ? 2 * problem.last_output_extent() : problem.shape.back() * (problem.real ? 1 : 2);
+    pitch_ =
+        padded ? 2 * problem.last_output_extent() : problem.shape.back() * (problem.real ? 1 : 2);
     input_ = bench::allocate(rows_ * pitch_ * problem.scalar_bytes());
-    if (!problem.has("in_place")) output_ = bench::allocate(rows_ * problem.last_output_extent() * problem.complex_bytes());
+    if (!problem.has("in_place"))
+      output_ = bench::allocate(rows_ * problem.last_output_extent() * problem.complex_bytes());
     make_descriptor();
   }
 
   ~MklDftiRival() override { DftiFreeDescriptor(&handle_); }
 
   void forward() override {
-    require(output_ ? DftiComputeForward(handle_, input_.get(), output_.get()) : DftiComputeForward(handle_, input_.get()));
+    require(output_ ? DftiComputeForward(handle_, input_.get(), output_.get())
+                    : DftiComputeForward(handle_, input_.get()));
   }
   void backward() override {
     require(output_ ? DftiComputeBackward(handle_, output_.get(), input_.get())
@@ -35,12 +39,13 @@ class MklDftiRival final : public bench::Rival {
   const void* zero_mode() const override { return output_ ? output_.get() : input_.get(); }
 
   void visit_input(const Visitor& visit) override {
-    bench::visit_rows(visit, input_.get(), rows_, problem_.shape.back() * (problem_.real ? 1 : 2), pitch_,
-                      problem_.scalar_bytes());
+    bench::visit_rows(visit, input_.get(), rows_, problem_.shape.back() * (problem_.real ? 1 : 2),
+                      pitch_, problem_.scalar_bytes());
   }
 
  private:
-  // An offset of 0, then the distance of neighbours along each axis when a row takes `row` elements.
+  // An offset of 0, then the distance of neighbours along each axis when a row takes `row`
+  // elements.
   std::vector<MKL_LONG> strides(std::int64_t row) const {
     const std::size_t rank = problem_.shape.size();
     std::vector<MKL_LONG> result(rank + 1, 0);
@@ -61,10 +66,13 @@ class MklDftiRival final : public bench::Rival {
     require(rank == 1 ? DftiCreateDescriptor(&handle_, precision, domain, rank, shape[0])
                       : DftiCreateDescriptor(&handle_, precision, domain, rank, shape.data()));
     require(DftiSetValue(handle_, DFTI_PLACEMENT, output_ ? DFTI_NOT_INPLACE : DFTI_INPLACE));
-    if (problem_.real) require(DftiSetValue(handle_, DFTI_CONJUGATE_EVEN_STORAGE, DFTI_COMPLEX_COMPLEX));
-    require(DftiSetValue(handle_, DFTI_FWD_STRIDES, strides(problem_.real ? pitch_ : problem_.shape.back()).data()));
+    if (problem_.real)
+      require(DftiSetValue(handle_, DFTI_CONJUGATE_EVEN_STORAGE, DFTI_COMPLEX_COMPLEX));
+    require(DftiSetValue(handle_, DFTI_FWD_STRIDES,
+                         strides(problem_.real ? pitch_ : problem_.shape.back()).data()));
     require(DftiSetValue(handle_, DFTI_BWD_STRIDES, strides(problem_.last_output_extent()).data()));
-    require(DftiSetValue(handle_, DFTI_BACKWARD_SCALE, 1.0 / static_cast<double>(problem_.points())));
+    require(
+        DftiSetValue(handle_, DFTI_BACKWARD_SCALE, 1.0 / static_cast<double>(problem_.points())));
     require(DftiCommitDescriptor(handle_));
   }
 

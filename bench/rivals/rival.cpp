@@ -1,5 +1,6 @@
-// serve(): the part that all C++ programs of the comparison share. It fills and checks the arrays and takes the times.
-// Ranks that wait for a command sleep, so that they do not disturb the program that is measured.
+// serve(): the part that all C++ programs of the comparison share. It fills and checks the arrays
+// and takes the times. Ranks that wait for a command sleep, so that they do not disturb the program
+// that is measured.
 #include "rival.hpp"
 
 #include <mpi.h>
@@ -31,12 +32,15 @@ std::string Problem::value(const std::string& name, const std::string& fallback)
 
 void Problem::allow(const std::set<std::string>& known) const {
   for (const std::string& option : options)
-    if (known.count(option.substr(0, option.find('='))) == 0) throw Unsupported("unknown option " + option);
+    if (known.count(option.substr(0, option.find('='))) == 0)
+      throw Unsupported("unknown option " + option);
 }
 
 Buffer allocate(std::int64_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{1} << 21;
-  const std::size_t rounded = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + kHugePage - 1) / kHugePage * kHugePage;
+  const std::size_t rounded =
+      (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + kHugePage - 1) / kHugePage *
+      kHugePage;
   void* memory = std::aligned_alloc(kHugePage, rounded);
   if (memory == nullptr) throw Unsupported("out of memory");
   madvise(memory, rounded, MADV_HUGEPAGE);  // advice: failing changes nothing but speed
@@ -44,8 +48,8 @@ Buffer allocate(std::int64_t bytes) {
   return {memory, &std::free};
 }
 
-void visit_rows(const Rival::Visitor& visit, void* data, std::int64_t rows, std::int64_t length, std::int64_t pitch,
-                std::int64_t scalar_bytes) {
+void visit_rows(const Rival::Visitor& visit, void* data, std::int64_t rows, std::int64_t length,
+                std::int64_t pitch, std::int64_t scalar_bytes) {
   char* start = static_cast<char*>(data);
   if (length == pitch) return visit(start, rows * length);
   for (std::int64_t row = 0; row < rows; ++row) visit(start + row * pitch * scalar_bytes, length);
@@ -61,7 +65,8 @@ struct World {
   MPI_Comm control = MPI_COMM_NULL;  // commands travel apart from the library's messages
 };
 
-// A number in [-0.5, 0.5) that only rank and position determine, so that no copy of the input must be kept.
+// A number in [-0.5, 0.5) that only rank and position determine, so that no copy of the input must
+// be kept.
 double noise(std::uint64_t rank, std::uint64_t position) {
   std::uint64_t z = position * 0x9e3779b97f4a7c15U + (rank + 1) * 0xd1342543de82ef95U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -79,7 +84,8 @@ void for_each_scalar(Rival& rival, Body&& body) {
   });
 }
 
-// Also done by libraries that scale themselves (by 1), so that all find the same input in the same caches.
+// Also done by libraries that scale themselves (by 1), so that all find the same input in the same
+// caches.
 template <class Real>
 void scale_input(Rival& rival, double factor) {
   const Real scale = static_cast<Real>(factor);
@@ -94,8 +100,9 @@ double max_over_ranks(double value, const World& world) {
   return value;
 }
 
-// Transforms noise forward and back. The zero mode must be the sum of the input, and the input must come back.
-// Returns the larger of the two errors, relative to what rounding allows to be of order epsilon.
+// Transforms noise forward and back. The zero mode must be the sum of the input, and the input must
+// come back. Returns the larger of the two errors, relative to what rounding allows to be of order
+// epsilon.
 template <class Real>
 double error_of(Rival& rival, const Problem& problem, const World& world, double scale) {
   const auto rank = static_cast<std::uint64_t>(world.rank);
@@ -109,7 +116,8 @@ double error_of(Rival& rival, const Problem& problem, const World& world, double
   double error = 0;
   if (world.rank == 0) {
     const Real* mode = static_cast<const Real*>(rival.zero_mode());
-    const double distance = std::hypot(static_cast<double>(mode[0]) - sum[0], static_cast<double>(mode[1]) - sum[1]);
+    const double distance =
+        std::hypot(static_cast<double>(mode[0]) - sum[0], static_cast<double>(mode[1]) - sum[1]);
     error = distance / std::sqrt(static_cast<double>(problem.points()));
   }
   rival.backward();
@@ -143,7 +151,8 @@ std::string to_json(const std::vector<double>& times) {
 
 // N times forward and backward; a time is that of the slowest rank, which started after a barrier.
 void measure(Rival& rival, const Problem& problem, const World& world, std::int64_t pairs) {
-  const double scale = rival.scales() || rival.is_a_limit() ? 1.0 : 1.0 / static_cast<double>(problem.points());
+  const double scale =
+      rival.scales() || rival.is_a_limit() ? 1.0 : 1.0 / static_cast<double>(problem.points());
   std::vector<double> forward, backward;
   const auto timed = [&](std::vector<double>& times, auto&& transform) {
     MPI_Barrier(world.control);
@@ -160,8 +169,8 @@ void measure(Rival& rival, const Problem& problem, const World& world, std::int6
       scale_input<double>(rival, scale);
   }
   for (std::vector<double>* times : {&forward, &backward})
-    MPI_Reduce(world.rank == 0 ? MPI_IN_PLACE : times->data(), times->data(), static_cast<int>(times->size()), MPI_DOUBLE,
-               MPI_MAX, 0, world.control);
+    MPI_Reduce(world.rank == 0 ? MPI_IN_PLACE : times->data(), times->data(),
+               static_cast<int>(times->size()), MPI_DOUBLE, MPI_MAX, 0, world.control);
   reply(world, "{\"forward\": " + to_json(forward) + ", \"backward\": " + to_json(backward) + "}");
 }
 
@@ -221,7 +230,8 @@ Problem parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], value = argv[i + 1];
     if (name == "--shape")
-      for (const std::string& extent : pieces(value, 'x')) problem.shape.push_back(std::stoll(extent));
+      for (const std::string& extent : pieces(value, 'x'))
+        problem.shape.push_back(std::stoll(extent));
     else if (name == "--kind")
       problem.real = value == "r2c";
     else if (name == "--precision")
@@ -240,8 +250,8 @@ Problem parse(int argc, char** argv) {
 }
 
 // Plans; the message of the first rank that could not, or "" when all could.
-std::string plan(std::unique_ptr<Rival>& rival, Problem& problem, const World& world, int argc, char** argv,
-                 const MakeRival& make) {
+std::string plan(std::unique_ptr<Rival>& rival, Problem& problem, const World& world, int argc,
+                 char** argv, const MakeRival& make) {
   std::string failure;
   try {
     problem = parse(argc, argv);

@@ -1,5 +1,6 @@
-// What a program of the comparison is made of: a Rival (one library, one problem, one set of options) and serve(),
-// which measures it at the driver's command. bench/README.md describes the conversation. Nothing here knows a library.
+// What a program of the comparison is made of: a Rival (one library, one problem, one set of
+// options) and serve(), which measures it at the driver's command. bench/README.md describes the
+// conversation. Nothing here knows a library.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct Problem {
   std::vector<std::int64_t> shape;  ///< of the real or complex array, axis 0 slowest
   bool real = false;                ///< r2c and c2r
   bool single_precision = false;
-  int threads = 1;                 ///< of each rank
-  std::set<std::string> options;   ///< "in_place", "exchange=pairwise", ...
-  std::string wisdom;              ///< a file in which planning results may be kept; empty: none
+  int threads = 1;                ///< of each rank
+  std::set<std::string> options;  ///< "in_place", "exchange=pairwise", ...
+  std::string wisdom;             ///< a file in which planning results may be kept; empty: none
 
   std::int64_t points() const;
   std::int64_t scalar_bytes() const { return single_precision ? 4 : 8; }
@@ -42,8 +43,8 @@ struct Unsupported : std::runtime_error {
 using Buffer = std::unique_ptr<void, void (*)(void*)>;
 Buffer allocate(std::int64_t bytes);
 
-/// A library with a plan and its arrays. Transforms go from the input array to the output array and back; they may
-/// be the same memory, and each may destroy what it reads.
+/// A library with a plan and its arrays. Transforms go from the input array to the output array and
+/// back; they may be the same memory, and each may destroy what it reads.
 class Rival {
  public:
   /// Gets a contiguous piece of the input: its address and its number of real scalars.
@@ -57,21 +58,24 @@ class Rival {
   virtual void visit_input(const Visitor& visit) = 0;
   /// On rank 0: the zero mode in the output.
   virtual const void* zero_mode() const = 0;
-  /// Seconds that planning took on this rank, without making arrays; -1: unknown, then both are counted.
+  /// Seconds that planning took on this rank, without making arrays; -1: unknown, then both are
+  /// counted.
   virtual double plan_seconds() const { return -1; }
   /// Bytes that the plan owns on this rank beside the arrays; -1: unknown.
   virtual std::int64_t plan_bytes() const { return -1; }
-  /// True when backward(forward(x)) is not x, as for the program that measures the machine's limits.
+  /// True when backward(forward(x)) is not x, as for the program that measures the machine's
+  /// limits.
   virtual bool is_a_limit() const { return false; }
 };
 
 /// Visits `rows` runs of `length` scalars whose starts are `pitch` scalars apart.
-void visit_rows(const Rival::Visitor& visit, void* data, std::int64_t rows, std::int64_t length, std::int64_t pitch,
-                std::int64_t scalar_bytes);
+void visit_rows(const Rival::Visitor& visit, void* data, std::int64_t rows, std::int64_t length,
+                std::int64_t pitch, std::int64_t scalar_bytes);
 
 using MakeRival = std::function<std::unique_ptr<Rival>(const Problem&)>;
 
-/// The main program: initializes MPI, plans, obeys commands from standard input, finalizes. Returns the exit status.
+/// The main program: initializes MPI, plans, obeys commands from standard input, finalizes. Returns
+/// the exit status.
 int serve(int argc, char** argv, const MakeRival& make);
 
 }  // namespace bench

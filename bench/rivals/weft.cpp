@@ -1,5 +1,5 @@
-// Weft. Options: in_place; natural (input and output in the same slabs along axis 0; without it both sides are as
-// Weft chooses); exchange=NAME; engine=NAME.
+// Weft. Options: in_place; natural (input and output in the same slabs along axis 0; without it
+// both sides are as Weft chooses); exchange=NAME; engine=NAME.
 #include "weft/weft.hpp"
 
 #include <type_traits>
@@ -31,7 +31,8 @@ class WeftRival final : public bench::Rival {
 
   explicit WeftRival(const bench::Problem& problem)
       : start_(MPI_Wtime()),
-        plan_(MPI_COMM_WORLD, weft::Shape(problem.shape.begin(), problem.shape.end()), options_of(problem)),
+        plan_(MPI_COMM_WORLD, weft::Shape(problem.shape.begin(), problem.shape.end()),
+              options_of(problem)),
         plan_seconds_(MPI_Wtime() - start_),
         input_(plan_.make_input()),
         output_(problem.has("in_place") ? plan_.output_in(input_) : plan_.make_output()) {}
@@ -39,7 +40,9 @@ class WeftRival final : public bench::Rival {
   void forward() override { plan_.forward(input_, output_); }
   void backward() override { plan_.backward(output_, input_); }
   bool scales() const override { return true; }
-  const void* zero_mode() const override { return output_.data() + output_.layout().offset(plan_.rank()); }
+  const void* zero_mode() const override {
+    return output_.data() + output_.layout().offset(plan_.rank());
+  }
   double plan_seconds() const override { return plan_seconds_; }
   std::int64_t plan_bytes() const override { return plan_.memory().total(); }
 

@@ -8,13 +8,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
-#include "weft/array.hpp"
 #include "weft/error.hpp"
+#include "weft/export.hpp"
 
 namespace weft {
+
+// For users in weft/array.hpp, a layer above.
+WEFT_API std::shared_ptr<void> allocate_zeroed(std::size_t bytes);
+
 namespace {
 
 constexpr std::size_t kSmallPageBytes = 4096;

@@ -6,17 +6,19 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/aligned_memory.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
-#include "weft/plan.hpp"
+#include "weft/export.hpp"
 
 namespace weft {
+
+WEFT_API std::vector<std::string> engines();  // for users in weft/plan.hpp, a layer above
 
 #ifdef WEFT_HAVE_MKL
 const Engine& mkl_engine();
@@ -38,13 +40,19 @@ void fill(const AlignedMemory& memory) {
   }
 }
 
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// Buffers for the runs of one measurement.
 class Trial {
  public:
   explicit Trial(const BatchSpec& spec)
       : spec_(spec),
         in_(static_cast<std::size_t>(span_bytes(spec, Side::in))),
-        out_(spec.in_place ? 0 : static_cast<std::size_t>(span_bytes(spec, Side::out))) {}
+        out_(spec.in_place ? 0 : static_cast<std::size_t>(span_bytes(spec, Side::out))) {
+    std::fill_n(out_.data(), out_.bytes(), std::byte{0});  // so that no run waits for pages
+  }
 
   /// Seconds per run, averaged over `runs` on fresh input.
   double seconds(const Batch& batch, int runs) {
@@ -54,17 +62,16 @@ class Trial {
       fill<double>(in_);
     }
     void* out = spec_.in_place ? in_.data() : out_.data();
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = now();
     for (int run = 0; run < runs; ++run) batch.run(in_.data(), out);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / runs;
+    return (now() - begin) / runs;
   }
 
   /// Runs before numbers become infinite: each may multiply them by n where the next one transforms
   /// its result.
-  int most_runs() const {
+  double most_runs() const {
     const double digits = spec_.precision == Precision::single ? 30 : 250;
-    return static_cast<int>(
-        std::clamp(digits / std::log10(static_cast<double>(spec_.n) + 1), 1.0, 1000.0));
+    return std::clamp(digits / std::log10(static_cast<double>(spec_.n) + 1), 1.0, 1000.0);
   }
 
  private:
@@ -73,22 +80,18 @@ class Trial {
   AlignedMemory out_;
 };
 
-/// The minimum over rounds that are long enough for the clock, until a millisecond has gone by.
+/// The minimum over rounds that are long enough for the clock, for a millisecond in all; a batch
+/// that takes longer runs twice.
 double measure(const Batch& batch, const BatchSpec& spec) {
   constexpr double budget_seconds = 1e-3;
   constexpr double round_seconds = 2e-5;
+  const double begin = now();
   Trial trial(spec);
-  double spent = trial.seconds(batch, 1);  // brings code and data into the cache
-  if (spent > budget_seconds) return spent;
-  const double estimate = std::max(trial.seconds(batch, 1), 1e-9);
-  const int runs = static_cast<int>(
-      std::clamp(round_seconds / estimate, 1.0, static_cast<double>(trial.most_runs())));
-  double best = std::numeric_limits<double>::infinity();
-  while (spent < budget_seconds) {
-    const double seconds = trial.seconds(batch, runs);
-    best = std::min(best, seconds);
-    spent += std::max(seconds * runs, budget_seconds / 100);  // at most 100 rounds
-  }
+  const double first = trial.seconds(batch, 1);  // brings code and data into the cache
+  double best = std::min(first, trial.seconds(batch, 1));
+  const double runs = std::clamp(round_seconds / std::max(best, 1e-9), 1.0, trial.most_runs());
+  while (now() - begin < budget_seconds)
+    best = std::min(best, trial.seconds(batch, static_cast<int>(runs)));
   return best;
 }
 

@@ -1,5 +1,6 @@
-// Exchange: a mechanism that carries out a redistribution. A stage stores into its outboxes and loads from its inboxes and
-// does not know how data travels between them. A method is one file and one line in the table in exchange.cpp.
+// Exchange: a mechanism that carries out a redistribution. A stage stores into its outboxes and
+// loads from its inboxes and does not know how data travels between them. A method is one file and
+// one line in the table in exchange.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +17,31 @@
 
 namespace weft {
 
-/// One redistribution to be carried out, for all fields. `unit` below counts field * chunks + chunk.
+/// One redistribution to be carried out, for all fields. `unit` below counts field * chunks +
+/// chunk.
 struct ExchangeProblem {
   const Communicator* comm = nullptr;  ///< of the plan; outlives the exchange
   const Communicator* node = nullptr;  ///< the ranks of comm on this node
-  std::vector<int> node_rank_of;       ///< rank in `node` of each rank of comm; -1 for ranks on other nodes
+  std::vector<int>
+      node_rank_of;  ///< rank in `node` of each rank of comm; -1 for ranks on other nodes
   Layout from;
   Layout to;
-  std::vector<int> order;              ///< memory order of the data in flight, slowest to fastest axis
+  std::vector<int> order;  ///< memory order of the data in flight, slowest to fastest axis
   std::int64_t element_bytes = 16;
   int fields = 1;
-  int chunks = 1;      ///< pieces into which each block is cut along cut_axis
+  int chunks = 1;  ///< pieces into which each block is cut along cut_axis
   int cut_axis = 0;
-  int tag = 0;         ///< first of fields * chunks message tags that no other exchange of the plan uses
+  int tag = 0;  ///< first of fields * chunks message tags that no other exchange of the plan uses
 };
+
+/// Part `chunk` of `chunks` of `block` along `cut_axis`: of its extent n, [n*chunk/chunks,
+/// n*(chunk+1)/chunks). May be empty.
+Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk);
+
+/// The counter of the plan's window in which each rank publishes the last call that it has
+/// finished, in either direction. The plan does so at the end of each call; exchanges wait for it
+/// before they overwrite what peers may still read.
+inline constexpr int kFinishedCounter = 0;
 
 /// Memory that an exchange wants the plan to provide on this rank. Fields and chunks are included.
 struct ExchangeMemory {
@@ -46,18 +58,22 @@ struct ExchangeTraffic {
   std::int64_t bytes_off_node = 0;
 };
 
-/// The memory that the plan provides at its place. Offsets are 64-byte aligned and the same in every call.
+/// The memory that the plan provides at its place. Offsets are 64-byte aligned and the same in
+/// every call.
 struct ExchangeBuffers {
   std::int64_t send_offset = 0;     ///< in kSlotSend
   std::int64_t receive_offset = 0;  ///< in kSlotReceive
   std::int64_t window_offset = 0;   ///< in the window of every rank
-  int first_counter = 0;            ///< in the window's counters
+  int first_counter = 1;            ///< in the window's counters, after kFinishedCounter
   SharedWindow* window = nullptr;   ///< null when no exchange of the plan wants one
 };
 
-/// Life of one unit within a call: the stage before stores into outbox(unit, ...); start(unit); the stage after, once
-/// wait(unit) has returned or ready(unit) is true, loads from inbox(unit, ...); release(unit) when it has loaded all.
-/// All ranks start the units in the same order. Blocks are those of redistribution_between(from, to, rank), cut into chunks.
+/// Life of one unit within a call: the stage before stores into outbox(unit, ...); start(unit); the
+/// stage after, once wait(unit) has returned or ready(unit) is true, loads from inbox(unit, ...);
+/// release(unit) when it has loaded all. All ranks start the units in the same order, and each rank
+/// releases each unit. A block to the rank itself is not moved: its inbox is its outbox, so
+/// outboxes are in use until all units are released. Blocks are those of
+/// redistribution_between(from, to, rank), cut into chunks.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -67,14 +83,16 @@ class Exchange {
   /// Called once, when the plan's memory exists. Collective over the plan's communicator.
   virtual void attach(const ExchangeBuffers& buffers) = 0;
 
-  /// Where the block that goes to sends[block].peer is to be stored; its box is the chunk's part of that block.
+  /// Where the block that goes to sends[block].peer is to be stored; its box is the chunk's part of
+  /// that block.
   virtual View outbox(int unit, int block) const = 0;
   /// Where the block from receives[block].peer can be loaded.
   virtual View inbox(int unit, int block) const = 0;
 
   /// `call` counts the executions of the plan from 1; `bases` gives the memory of each slot.
   virtual void begin(std::int64_t call, std::span<std::byte* const> bases) = 0;
-  /// Returns when the outboxes of all units may be overwritten (peers have read what they held in the call before).
+  /// Returns when the outboxes of all units may be overwritten (peers have read what they held in
+  /// the call before).
   virtual void open() = 0;
   virtual void start(int unit) = 0;
   /// Gives the network a chance; never blocks.
@@ -100,7 +118,8 @@ std::span<const ExchangeMethod* const> exchange_table();
 /// The method of that name. Throws Error(unavailable) with the names that exist.
 const ExchangeMethod& exchange_named(std::string_view name);
 
-/// The method that "auto" stands for: shared on one node, mixed when a node has several ranks, else pairwise.
+/// The method that "auto" stands for: shared on one node, mixed when any node has several ranks,
+/// else pairwise. Collective over problem.comm.
 const ExchangeMethod& default_exchange(const ExchangeProblem& problem);
 
 }  // namespace weft

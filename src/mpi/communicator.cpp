@@ -1,5 +1,5 @@
-// Communicator: ownership of MPI communicators, small collectives, and agreement of all ranks on errors. Bulk data does
-// not travel through here; that is what exchanges are for.
+// Communicator: ownership of MPI communicators, small collectives, and agreement of all ranks on
+// errors. Bulk data does not travel through here; that is what exchanges are for.
 #include "mpi/communicator.hpp"
 
 #include <algorithm>
@@ -28,37 +28,55 @@ Failure run(const std::function<void()>& body) {
   } catch (const std::exception& error) {
     return {static_cast<std::int64_t>(ErrorCode::internal), error.what()};
   } catch (...) {
-    return {static_cast<std::int64_t>(ErrorCode::internal), "an exception of unknown type was thrown"};
+    return {static_cast<std::int64_t>(ErrorCode::internal),
+            "an exception of unknown type was thrown"};
   }
 }
 
 std::string broadcast(const Communicator& comm, const std::string& text, int root) {
   std::int64_t length = static_cast<std::int64_t>(text.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, root, comm.get()), "MPI_Bcast");
-  std::string result = comm.rank() == root ? text : std::string(static_cast<std::size_t>(length), '\0');
-  check_mpi(MPI_Bcast(result.data(), to_int(length, "the length of a text"), MPI_CHAR, root, comm.get()), "MPI_Bcast");
+  std::string result =
+      comm.rank() == root ? text : std::string(static_cast<std::size_t>(length), '\0');
+  check_mpi(
+      MPI_Bcast(result.data(), to_int(length, "the length of a text"), MPI_CHAR, root, comm.get()),
+      "MPI_Bcast");
   return result;
 }
 
 /// FNV-1a; the same on every machine, unlike std::hash.
 std::int64_t hash_of(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u;
-  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 1099511628211u;
+  for (const char character : text)
+    hash = (hash ^ static_cast<unsigned char>(character)) * 1099511628211u;
   return static_cast<std::int64_t>(hash);
 }
 
-/// `has "..."`: the line of `text` in which position `at` lies, or of a long line the surroundings of `at`.
+/// The first position of the first line that differs, or the first difference within it.
+std::size_t first_difference(std::string_view a, std::string_view b) {
+  const auto at = static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const auto line_ends = [at](std::string_view text) {
+    return at >= text.size() || text[at] == '\n';
+  };
+  return line_ends(a) && line_ends(b) ? at + 1
+                                      : at;  // then one text has a further line, the other has none
+}
+
+/// `has "..."`: the line of `text` in which position `at` lies, or of a long line the surroundings
+/// of `at`.
 std::string quoted_line(std::string_view text, std::size_t at) {
   constexpr std::size_t kBefore = 60;
   constexpr std::size_t kAfter = 100;
+  if (at > text.size()) return "has nothing there";
   const std::size_t newline_before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   const std::size_t first = newline_before == std::string_view::npos ? 0 : newline_before + 1;
   const std::size_t last = std::min(text.find('\n', at), text.size());
   if (first >= text.size()) return "has nothing there";
   const std::size_t begin = at - first > kBefore ? at - kBefore : first;
   const std::size_t end = last - at > kAfter ? at + kAfter : last;
-  return std::string("has \"") + (begin > first ? "..." : "") + std::string(text.substr(begin, end - begin)) +
-         (end < last ? "..." : "") + '"';
+  return std::string("has \"") + (begin > first ? "..." : "") +
+         std::string(text.substr(begin, end - begin)) + (end < last ? "..." : "") + '"';
 }
 
 }  // namespace
@@ -68,8 +86,8 @@ void check_mpi(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(ErrorCode::mpi_failure,
-              std::string(call) + " failed: " + std::string(text, static_cast<std::size_t>(length)));
+  throw Error(ErrorCode::mpi_failure, std::string(call) + " failed: " +
+                                          std::string(text, static_cast<std::size_t>(length)));
 }
 
 Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
@@ -92,7 +110,8 @@ Communicator Communicator::split(int color) const {
 
 Communicator Communicator::split_node() const {
   MPI_Comm part = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
+            "MPI_Comm_split_type");
   return Communicator(part);
 }
 
@@ -116,7 +135,8 @@ double Communicator::max(double value) const { return max(std::vector<double>{va
 
 std::vector<double> Communicator::max(std::vector<double> values) const {
   const int count = to_int(static_cast<std::int64_t>(values.size()), "the number of values");
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), count, MPI_DOUBLE, MPI_MAX, comm_), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), count, MPI_DOUBLE, MPI_MAX, comm_),
+            "MPI_Allreduce");
   return values;
 }
 
@@ -138,7 +158,8 @@ std::int64_t Communicator::sum(std::int64_t value) const {
 std::vector<std::int64_t> Communicator::gather(const std::vector<std::int64_t>& values) const {
   std::vector<std::int64_t> all(values.size() * static_cast<std::size_t>(size_));
   const int count = to_int(static_cast<std::int64_t>(values.size()), "the number of values");
-  check_mpi(MPI_Allgather(values.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, comm_), "MPI_Allgather");
+  check_mpi(MPI_Allgather(values.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, comm_),
+            "MPI_Allgather");
   return all;
 }
 
@@ -147,7 +168,8 @@ void Communicator::barrier() const { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"
 void Communicator::agree(const std::function<void()>& body) const {
   const Failure mine = run(body);
   const std::vector<std::int64_t> codes = gather({mine.code});
-  const auto first = std::find_if(codes.begin(), codes.end(), [](std::int64_t code) { return code != 0; });
+  const auto first =
+      std::find_if(codes.begin(), codes.end(), [](std::int64_t code) { return code != 0; });
   if (first == codes.end()) return;
   const int failed = static_cast<int>(first - codes.begin());
   const std::string message = broadcast(*this, mine.message, failed);
@@ -157,17 +179,19 @@ void Communicator::agree(const std::function<void()>& body) const {
 }
 
 void Communicator::require_same(const std::string& text, const std::string& what) const {
-  const std::vector<std::int64_t> prints = gather({hash_of(text), static_cast<std::int64_t>(text.size())});
+  const std::vector<std::int64_t> prints =
+      gather({hash_of(text), static_cast<std::int64_t>(text.size())});
   int other = 0;
-  while (other < size_ && std::equal(prints.begin(), prints.begin() + 2, prints.begin() + 2 * other)) ++other;
+  while (other < size_ &&
+         std::equal(prints.begin(), prints.begin() + 2, prints.begin() + 2 * other))
+    ++other;
   if (other == size_) return;
   const std::string first = broadcast(*this, text, 0);
   const std::string second = broadcast(*this, text, other);
-  const auto [a, b] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
-  throw Error(ErrorCode::rank_mismatch,
-              "the ranks passed different " + what + ": rank 0 " +
-                  quoted_line(first, static_cast<std::size_t>(a - first.begin())) + ", rank " + std::to_string(other) +
-                  ' ' + quoted_line(second, static_cast<std::size_t>(b - second.begin())));
+  const std::size_t at = first_difference(first, second);
+  throw Error(ErrorCode::rank_mismatch, "the ranks passed different " + what + ": rank 0 " +
+                                            quoted_line(first, at) + ", rank " +
+                                            std::to_string(other) + ' ' + quoted_line(second, at));
 }
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// Communicator: an MPI communicator that frees itself, with checked calls and collective agreement on errors.
+// Communicator: an MPI communicator that frees itself, with checked calls and collective agreement
+// on errors.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +14,8 @@
 
 namespace weft {
 
-/// Throws Error(mpi_failure) with MPI's own text unless `code` is MPI_SUCCESS. `call` names the MPI function.
+/// Throws Error(mpi_failure) with MPI's own text unless `code` is MPI_SUCCESS. `call` names the MPI
+/// function.
 void check_mpi(int code, const char* call);
 
 /// Owns a communicator whose errors return instead of abort.
@@ -43,11 +45,13 @@ class Communicator {
   std::vector<std::int64_t> gather(const std::vector<std::int64_t>& values) const;
   void barrier() const;
 
-  /// Runs `body` on every rank. If it throws on any, all ranks throw the error of the lowest rank that failed, with
-  /// "rank R: " before the message unless all failed alike. `body` must not communicate unless it fails on all ranks alike.
+  /// Runs `body` on every rank. If it throws on any, all ranks throw the error of the lowest rank
+  /// that failed, with "rank R: " before the message unless all failed alike. `body` must not
+  /// communicate unless it fails on all ranks alike.
   void agree(const std::function<void()>& body) const;
 
-  /// Throws Error(rank_mismatch) on all ranks when `text` differs among them, quoting both texts' first differing line.
+  /// Throws Error(rank_mismatch) on all ranks when `text` differs among them, quoting both texts'
+  /// first differing line.
   void require_same(const std::string& text, const std::string& what) const;
 
  private:

@@ -23,7 +23,9 @@ Session::Session(int thread_level) {
   int finalized = 0;
   check_mpi(MPI_Initialized(&initialized), "MPI_Initialized");
   check_mpi(MPI_Finalized(&finalized), "MPI_Finalized");
-  if (finalized) throw Error(ErrorCode::unavailable, "MPI has been finalized and cannot be initialized a second time");
+  if (finalized)
+    throw Error(ErrorCode::unavailable,
+                "MPI has been finalized and cannot be initialized a second time");
   int provided = MPI_THREAD_SINGLE;
   if (initialized) {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
@@ -32,8 +34,8 @@ Session::Session(int thread_level) {
   }
   if (provided < thread_level) {
     if (!initialized) MPI_Finalize();
-    throw Error(ErrorCode::unavailable, std::string("MPI gives ") + name_of_level(provided) + ", asked for was " +
-                                            name_of_level(thread_level));
+    throw Error(ErrorCode::unavailable, std::string("MPI gives ") + name_of_level(provided) +
+                                            ", asked for was " + name_of_level(thread_level));
   }
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");

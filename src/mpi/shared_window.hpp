@@ -1,32 +1,42 @@
-// SharedWindow: memory of each rank of a node that all ranks of the node can read and write, with counters by which
-// they tell each other how far they are.
+// SharedWindow: memory of each rank of a node that all ranks of the node can read and write, with
+// counters by which they tell each other how far they are.
 #pragma once
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "mpi/communicator.hpp"
 
 namespace weft {
 
+/// What to call while waiting, if anything. Not a std::function, since executing a plan allocates
+/// nothing.
+struct Progress {
+  void (*function)(void* context) = nullptr;
+  void* context = nullptr;
+};
+
 /// Each rank contributes `bytes` (which may be 0 and may differ) and `counters` (the same on all).
 ///
-/// The memory is a memfd that peers open through /proc where that works, since /dev/shm is often limited to 64 MB, and else
-/// an MPI shared-memory window whose backing store is checked for room first. Every page is reserved when the window is
-/// made, so that no access can fail later. Bases are aligned to 4096 bytes.
+/// The memory is a memfd that peers open through /proc where that works, since /dev/shm is often
+/// limited to 64 MB, and else an MPI shared-memory window whose backing store is checked for room
+/// first. Every page is reserved when the window is made, so that no access can fail later. Bases
+/// are aligned to 4096 bytes. The environment variable WEFT_WINDOW=memfd|mpi names one of the two
+/// ways.
 class SharedWindow {
  public:
-  /// Collective over `node`. Throws the same Error(out_of_memory) on all its ranks when the memory does not fit.
+  /// Collective over `node`. Throws the same Error on all its ranks: out_of_memory when the memory
+  /// does not fit, unavailable when no way (or not the one named) works here, invalid_argument for
+  /// another name in WEFT_WINDOW.
   SharedWindow(const Communicator& node, std::int64_t bytes, int counters);
+  /// Collective over `node`.
   ~SharedWindow();
   SharedWindow(const SharedWindow&) = delete;
   SharedWindow& operator=(const SharedWindow&) = delete;
 
   int ranks() const noexcept;
+  /// Where the data of `node_rank` lies in this process; zeroed when the window is made.
   std::byte* base(int node_rank) const noexcept;
   /// Bytes of memory of this rank's part, counters included.
   std::int64_t bytes() const noexcept;
@@ -37,9 +47,9 @@ class SharedWindow {
   void publish(int index, std::int64_t value) noexcept;
   /// True when counter `index` of `node_rank` has reached `value` (acquire).
   bool reached(int node_rank, int index, std::int64_t value) const noexcept;
-  /// Returns when it has: spins for some microseconds, then sleeps until woken or a short time has passed, calling
-  /// `progress` (may be null) in between.
-  void wait(int node_rank, int index, std::int64_t value, const std::function<void()>& progress) const;
+  /// Returns when it has: spins for some microseconds, then sleeps until woken or a short time has
+  /// passed, calling `progress` in between. Allocates nothing.
+  void wait(int node_rank, int index, std::int64_t value, Progress progress = {}) const;
 
  private:
   struct Implementation;

@@ -63,7 +63,7 @@ Ports without_chunks(Ports ports) {
   return ports;
 }
 
-// A dense array of the local box, with rows on whole cache lines and off powers of two; `without` is left out of it.
+// A dense array of the local box, with rows an odd number of cache lines apart; `without` is left out of it.
 std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int rank, const std::vector<int>& order,
                                            int without) {
   constexpr std::int64_t kLine = 64;
@@ -76,8 +76,8 @@ std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int ran
     strides[*axis] = stride;
     stride *= std::max<std::int64_t>(1, box.extent(*axis));
     if (axis != order.rbegin()) continue;
-    const std::int64_t row_bytes = (stride * bytes + kLine - 1) / kLine * kLine;
-    stride = (row_bytes % 1024 == 0 ? row_bytes + kLine : row_bytes) / bytes;
+    const std::int64_t lines = (stride * bytes + kLine - 1) / kLine;
+    stride = (lines | 1) * kLine / bytes;
   }
   if (box.empty()) stride = 0;
   return {{{View{slot, 0, box, strides}, 0, -1}}, stride * bytes};

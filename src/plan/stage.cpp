@@ -43,6 +43,8 @@ bool share_a_slot(const std::vector<Port>& a, const std::vector<Port>& b) {
 }  // namespace
 
 Stage::Stage(StageSpec spec) : spec_(std::move(spec)) {
+  // What has just been loaded is still in cache: to go past it would only throw those lines out.
+  if (same_views(spec_.sources, spec_.sinks)) spec_.store_mode = StoreMode::cached;
   choose_lanes();
   choose_direct();
   tiling_ = make_tiling({.axis = spec_.axis,
@@ -98,16 +100,19 @@ void Stage::choose_direct() {
   if (!spec_.transforms || !rows_) return;
   direct_source_ = whole_and_contiguous(spec_.sources, spec_.source_box, spec_.axis) &&
                    !(spec_.kind == BatchKind::c2r && spec_.keep_source);
-  direct_sink_ = whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) && spec_.factor == 1;
+  // Engines do not write past the cache; for c2c they are still faster than with a tile in between, for c2r not.
+  const bool worthwhile = spec_.kind == BatchKind::c2c || spec_.store_mode == StoreMode::cached;
+  direct_sink_ = worthwhile && whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) && spec_.factor == 1;
   const bool same = same_views(spec_.sources, spec_.sinks) && spec_.kind == BatchKind::c2c;
   if (direct_source_ && direct_sink_ && share_a_slot(spec_.sources, spec_.sinks) && !same) direct_sink_ = false;
 }
 
+// Neighbours along the axis an even number of cache lines apart would fall into few cache sets; engines are up to 1.4 times
+// as fast when it is odd (measured with MKL, n from 128 to 512, 32 lanes).
 Stage::TileShape Stage::shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const {
-  if (!rows_) return {.row = lanes, .lane = 1};
-  std::int64_t row_bytes = round_up(points * element.bytes(), kLineBytes);
-  if (row_bytes % 1024 == 0) row_bytes += kLineBytes;  // rows a power of two apart would fall into the same cache sets
-  return {.row = 1, .lane = row_bytes / element.bytes()};
+  const std::int64_t lines = ((rows_ ? points : lanes) * element.bytes() + kLineBytes - 1) / kLineBytes;
+  const std::int64_t pitch = (lines | 1) * kLineBytes / element.bytes();
+  return rows_ ? TileShape{.row = 1, .lane = pitch} : TileShape{.row = pitch, .lane = 1};
 }
 
 std::int64_t Stage::lane_stride(const Segment& segment) const {

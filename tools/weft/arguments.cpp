@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "units.hpp"
 #include "weft/plan.hpp"
 
 namespace weft::command {
@@ -17,16 +18,19 @@ CLI::Validator one_of(std::vector<std::string> known, const std::string& what) {
   return CLI::Validator(
       [known, what](std::string& name) -> std::string {
         if (std::find(known.begin(), known.end(), name) != known.end()) return {};
-        return fmt::format("there is no {} '{}' here; it may be {}", what, name, join_choices(known));
+        return fmt::format("there is no {} '{}' here; it may be {}", what, name,
+                           join_choices(known));
       },
       "NAME");
 }
 
-CLI::Validator extents_text(const std::string& what) {
+/// Accepts "64x64x64", and the word `other` where there is one.
+CLI::Validator extents_text(const std::string& other = {}) {
   return CLI::Validator(
-      [what](std::string& text) -> std::string {
+      [other](std::string& text) -> std::string {
+        if (!other.empty() && text == other) return {};
         try {
-          parse_extents(text, what);
+          parse_extents(text);
         } catch (const UsageError& error) {
           return error.what();
         }
@@ -35,22 +39,22 @@ CLI::Validator extents_text(const std::string& what) {
       "AxBxC");
 }
 
-std::vector<int> parse_grid(const std::string& text, const std::string& what, const Shape& shape, int ranks) {
-  std::vector<int> parts;
-  for (std::int64_t part : parse_extents(text, what)) {
-    if (part > ranks) throw UsageError(fmt::format("{} {} needs more ranks than the {} that run", what, text, ranks));
-    parts.push_back(static_cast<int>(part));
-  }
-  const auto dimensions = static_cast<std::size_t>(shape.size());
-  if (parts.size() > dimensions)
-    throw UsageError(fmt::format("{} {} has {} numbers, but the shape {} only {} axes", what, text, parts.size(),
-                                 to_string(shape), dimensions));
-  parts.resize(dimensions, 1);
+std::vector<int> parse_grid(const std::string& text, const std::string& what, const Shape& shape,
+                            int ranks) {
+  const Extents numbers = parse_extents(text);
+  if (numbers.size() > shape.size())
+    throw UsageError(
+        fmt::format("{} {} has more numbers than the shape {} has axes; give at most {}", what,
+                    text, to_string(shape), shape.size()));
+  std::vector<int> parts(static_cast<std::size_t>(shape.size()), 1);
   std::int64_t product = 1;
-  for (int part : parts) product *= part;
+  for (int axis = 0; axis < numbers.size() && product <= ranks; ++axis) {
+    product *= std::min<std::int64_t>(numbers[axis], ranks + 1);
+    parts[static_cast<std::size_t>(axis)] = static_cast<int>(product <= ranks ? numbers[axis] : 1);
+  }
   if (product != ranks)
-    throw UsageError(fmt::format("{} {} is for {} ranks, but there {} {}; give numbers whose product is {}", what, text,
-                                 product, ranks == 1 ? "is" : "are", ranks, ranks));
+    throw UsageError(fmt::format("{} {} does not fit {}; give numbers whose product is {}", what,
+                                 text, counted(ranks, "rank"), ranks));
   return parts;
 }
 
@@ -79,10 +83,11 @@ std::vector<std::string> split_list(const std::string& text) {
   return result;
 }
 
-Extents parse_extents(const std::string& text, const std::string& what) {
+Extents parse_extents(const std::string& text) {
   const auto fail = [&]() -> UsageError {
-    return UsageError(fmt::format("{} '{}' is not 1 to {} positive numbers joined by x, such as 64x64x64", what, text,
-                                  kMaxDimensions));
+    return UsageError(
+        fmt::format("'{}' is not 1 to {} positive numbers joined by x, such as 64x64x64", text,
+                    kMaxDimensions));
   };
   Extents result;
   const char* at = text.data();
@@ -107,13 +112,15 @@ void add_exchange_option(CLI::App& app, std::string& exchange) {
 
 void add_engine_option(CLI::App& app, std::string& engine) {
   app.add_option("--engine", engine,
-                 fmt::format("who computes the 1-D transforms: {} or auto (the faster)", fmt::join(engines(), ", ")))
+                 fmt::format("who computes the 1-D transforms: {} or auto (the faster)",
+                             fmt::join(engines(), ", ")))
       ->check(one_of(engines(), "engine"))
       ->capture_default_str();
 }
 
 void LaunchArguments::add_to(CLI::App& app) {
-  app.add_option("-n,--ranks", ranks, "start this many ranks (without it: those that mpirun started, else one)")
+  app.add_option("-n,--ranks", ranks,
+                 "start this many ranks (without it: those that mpirun started, else one)")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--threads", threads, "threads of each rank (without it: OMP_NUM_THREADS, else 1)")
       ->check(CLI::Range(1, 4096));
@@ -122,24 +129,29 @@ void LaunchArguments::add_to(CLI::App& app) {
 void TransformArguments::add_to(CLI::App& app) {
   app.add_option("SHAPE", shape, "global size of the (real or complex) input, such as 256x256x256")
       ->required()
-      ->check(extents_text("SHAPE"));
+      ->check(extents_text());
   app.add_option("--kind", kind, "c2c: complex to complex; r2c: real to complex (last axis halved)")
       ->check(CLI::IsMember({"c2c", "r2c"}))
       ->capture_default_str();
   app.add_option("--precision", precision, "double or single")
       ->check(CLI::IsMember({"double", "single"}))
       ->capture_default_str();
-  app.add_option("--grid", grid, "parts of each axis of the input, such as 2x2 for pencils; missing numbers are 1")
-      ->check(extents_text("--grid"));
-  app.add_option("--output-grid", output_grid,
-                 "parts of each axis of the output, or natural: as the input (without it: the cheapest)");
+  app.add_option("--grid", grid,
+                 "parts of each axis of the input, such as 2x2 for pencils; missing numbers are 1")
+      ->check(extents_text());
+  app.add_option(
+         "--output-grid", output_grid,
+         "parts of each axis of the output, or natural: as the input (without it: the cheapest)")
+      ->check(extents_text("natural"));
   add_exchange_option(app, exchange);
   add_engine_option(app, engine);
-  app.add_option("--fields", fields, "arrays transformed by one call")->check(CLI::Range(1, 4096))->capture_default_str();
+  app.add_option("--fields", fields, "arrays transformed by one call")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   app.add_flag("--in-place", in_place, "one array for input and output");
 }
 
-Shape TransformArguments::global_shape() const { return parse_extents(shape, "SHAPE"); }
+Shape TransformArguments::global_shape() const { return parse_extents(shape); }
 
 Options TransformArguments::options(const LaunchArguments& launch, int ranks) const {
   const Shape extents = global_shape();

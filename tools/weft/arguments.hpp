@@ -1,4 +1,5 @@
-// What the subcommands take from the command line in common, and its translation into weft::Options.
+// What the subcommands take from the command line in common, and its translation into
+// weft::Options.
 #pragma once
 
 #include <string>
@@ -44,8 +45,8 @@ struct TransformArguments {
 void add_exchange_option(CLI::App& app, std::string& exchange);
 void add_engine_option(CLI::App& app, std::string& engine);
 
-/// "64x32" -> {64, 32}. Throws UsageError with `what` in its message.
-Extents parse_extents(const std::string& text, const std::string& what);
+/// "64x32" -> {64, 32}. Throws UsageError.
+Extents parse_extents(const std::string& text);
 
 /// "natural, shared" -> {"natural", "shared"}: what stands between commas, spaces dropped.
 std::vector<std::string> split_list(const std::string& text);

@@ -1,4 +1,5 @@
-// `weft bench`: times a transform and checks its values. Every time is the slowest rank's, from a barrier on.
+// `weft bench`: times a transform and checks its values. Every time is the slowest rank's, from a
+// barrier on.
 #include "bench.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +38,8 @@ void fill_fields(Array<T>& array, const Shape& shape) {
   }
 }
 
-/// max |array - what fill_fields() put there| / max |what it put there|, over all ranks. Values are at most 1, or sqrt 2.
+/// max |array - what fill_fields() put there| / max |what it put there|, over all ranks. Values are
+/// at most 1, or sqrt 2.
 template <class T>
 double roundtrip_error(const World& world, const Array<T>& array, const Shape& shape) {
   const int last = shape.size() - 1;
@@ -67,8 +69,10 @@ bool contains(const Box& box, const Index& index) {
 
 /// Compares the last field's spectrum at sampled modes with direct sums.
 template <class In, class Out>
-void check_reference(const World& world, const Plan<In, Out>& plan, const Array<Out>& spectrum, BenchResult& result) {
-  const SampledModes modes = sample_modes(result.shape, plan.output_layout().shape(), world.size(), 7);
+void check_reference(const World& world, const Plan<In, Out>& plan, const Array<Out>& spectrum,
+                     BenchResult& result) {
+  const SampledModes modes =
+      sample_modes(result.shape, plan.output_layout().shape(), world.size(), 7);
   const int field = plan.options().fields - 1;
   const RandomField values(result.shape, seed_of(field));
   const ReferenceSpectrum reference =
@@ -77,7 +81,8 @@ void check_reference(const World& world, const Plan<In, Out>& plan, const Array<
   double error = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (!contains(spectrum.box(), indices[i])) continue;
-    const auto difference = static_cast<double>(std::abs(LongComplex(spectrum(indices[i], field)) - reference.values[i]));
+    const auto difference = static_cast<double>(
+        std::abs(LongComplex(spectrum(indices[i], field)) - reference.values[i]));
     error = std::max(error, std::isnan(difference) ? HUGE_VAL : difference);
   }
   result.sampled_modes = modes.count();
@@ -88,7 +93,11 @@ void check_reference(const World& world, const Plan<In, Out>& plan, const Array<
 class Clock {
  public:
   Clock(const World& world, const AnyPlan& plan, Direction direction)
-      : world_(world), plan_(plan), direction_(direction), steps_(plan.program(direction)), seconds_(steps_.size()) {}
+      : world_(world),
+        plan_(plan),
+        direction_(direction),
+        steps_(plan.program(direction)),
+        seconds_(steps_.size()) {}
 
   template <class Call>
   double time(Call&& call) {
@@ -98,7 +107,8 @@ class Clock {
     const double slowest = world_.max(MPI_Wtime() - start);
     timing_.seconds.push_back(slowest);
     const std::vector<Step> profile = plan_.profile(direction_);
-    for (std::size_t i = 0; i < seconds_.size(); ++i) seconds_[i].seconds.push_back(profile.at(i).seconds);
+    for (std::size_t i = 0; i < seconds_.size(); ++i)
+      seconds_[i].seconds.push_back(profile.at(i).seconds);
     return slowest;
   }
 
@@ -107,8 +117,9 @@ class Clock {
     DirectionResult result{timing_, {}};
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       Timing slowest = seconds_[i];
-      check_mpi(MPI_Allreduce(MPI_IN_PLACE, slowest.seconds.data(), static_cast<int>(slowest.seconds.size()), MPI_DOUBLE,
-                              MPI_MAX, world_.comm()),
+      check_mpi(MPI_Allreduce(MPI_IN_PLACE, slowest.seconds.data(),
+                              static_cast<int>(slowest.seconds.size()), MPI_DOUBLE, MPI_MAX,
+                              world_.comm()),
                 "MPI_Allreduce");
       result.steps.push_back({steps_[i], slowest.median(), world_.sum(steps_[i].bytes)});
     }
@@ -132,7 +143,8 @@ int repetitions(int asked, double seconds_of_one) {
 std::vector<int> parts_of(const Layout& layout) {
   std::vector<int> parts;
   if (layout.grid())
-    for (int axis = 0; axis < layout.shape().size(); ++axis) parts.push_back(layout.grid()->parts(axis));
+    for (int axis = 0; axis < layout.shape().size(); ++axis)
+      parts.push_back(layout.grid()->parts(axis));
   return parts;
 }
 
@@ -146,12 +158,14 @@ void describe_plan(const World& world, const AnyPlan& plan, BenchResult& result)
   const std::int64_t points_out = plan.output_layout().shape().product();
   result.sweep_bytes = result.options.fields * (points_in * plan.input_element().bytes() +
                                                 points_out * plan.output_element().bytes());
-  for (const Step& step : plan.program(Direction::forward)) result.sweeps += step.type == Step::Type::compute ? 1 : 0;
+  for (const Step& step : plan.program(Direction::forward))
+    result.sweeps += step.type == Step::Type::compute ? 1 : 0;
 }
 
 /// The first forward and backward call warm up and are checked; the rest are timed.
 template <class In>
-BenchResult measure(const World& world, const BenchArguments& arguments, const LaunchArguments& launch) {
+BenchResult measure(const World& world, const BenchArguments& arguments,
+                    const LaunchArguments& launch) {
   using Out = typename ComplexOf<In>::type;
   BenchResult result;
   result.arguments = arguments.transform;
@@ -170,18 +184,20 @@ BenchResult measure(const World& world, const BenchArguments& arguments, const L
   Clock forward(world, plan, Direction::forward);
   Clock backward(world, plan, Direction::backward);
   const auto once = [&] {
-    return forward.time([&] { plan.forward(input, output); }) + backward.time([&] { plan.backward(output, input); });
+    return forward.time([&] { plan.forward(input, output); }) +
+           backward.time([&] { plan.backward(output, input); });
   };
   const int count = repetitions(arguments.repeat, once());
   for (int repetition = 1; repetition < count; ++repetition) once();
   result.forward = forward.result();
   result.backward = backward.result();
-  result.stream_bytes_per_second =
-      measure_memory_bandwidth(world, result.sweep_bytes / world.size() / 2, result.options.threads);
+  result.stream_bytes_per_second = measure_memory_bandwidth(
+      world, result.sweep_bytes / world.size() / 2, result.options.threads);
   return result;
 }
 
-BenchResult measure_any(const World& world, const BenchArguments& arguments, const LaunchArguments& launch) {
+BenchResult measure_any(const World& world, const BenchArguments& arguments,
+                        const LaunchArguments& launch) {
   if (arguments.transform.is_single())
     return arguments.transform.is_real() ? measure<float>(world, arguments, launch)
                                          : measure<std::complex<float>>(world, arguments, launch);
@@ -206,7 +222,8 @@ void show(const BenchResult& result, const std::string& json) {
 /// Values wrong by more than rounding make the run a failure: a fast wrong transform is no result.
 bool values_are_right(const BenchResult& result) {
   const double epsilon = result.arguments.is_single() ? 6e-8 : 1.2e-16;
-  const double tolerance = 50 * epsilon * (1 + std::log2(static_cast<double>(result.shape.product())));
+  const double tolerance =
+      50 * epsilon * (1 + std::log2(static_cast<double>(result.shape.product())));
   return result.roundtrip_error <= tolerance && result.reference_error <= tolerance;
 }
 
@@ -220,8 +237,8 @@ int run_bench(const World& world, const BenchArguments& arguments, const LaunchA
   }
   error = world.broadcast(error);
   if (error.empty() && !values_are_right(result))
-    error = fmt::format("the values are wrong: round trip {:.2g}, against the direct sum {:.2g}", result.roundtrip_error,
-                        result.reference_error);
+    error = fmt::format("the values are wrong: round trip {:.2g}, against the direct sum {:.2g}",
+                        result.roundtrip_error, result.reference_error);
   return error.empty() ? kSuccess : world.fail(error, kFailure);
 }
 
@@ -230,12 +247,15 @@ int run_bench(const World& world, const BenchArguments& arguments, const LaunchA
 Subcommand make_bench(CLI::App& parent) {
   auto arguments = std::make_shared<BenchArguments>();
   auto launch = std::make_shared<LaunchArguments>();
-  CLI::App* app = parent.add_subcommand("bench", "time forward and backward transforms, and check their values");
+  CLI::App* app = parent.add_subcommand(
+      "bench", "time forward and backward transforms, and check their values");
   arguments->transform.add_to(*app);
   launch->add_to(*app);
-  app->add_option("--repeat", arguments->repeat, "timed repetitions (without it: what takes about two seconds, 5 to 100)")
+  app->add_option("--repeat", arguments->repeat,
+                  "timed repetitions (without it: what takes about two seconds, 5 to 100)")
       ->check(CLI::Range(1, 1000000));
-  app->add_option("--json", arguments->json, "write the result as JSON to this file, or instead of the table to - (stdout)");
+  app->add_option("--json", arguments->json,
+                  "write the result as JSON to this file, or instead of the table to - (stdout)");
   return {app, launch, [=](World& world) { return run_bench(world, *arguments, *launch); }};
 }
 

@@ -1,4 +1,5 @@
-// What `weft bench` measures, apart from how it is measured (bench.cpp) and shown (bench_report.cpp).
+// What `weft bench` measures, apart from how it is measured (bench.cpp) and shown
+// (bench_report.cpp).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -21,7 +22,8 @@ struct Timing {
   double max() const;
 };
 
-/// One step of the program: the median over repetitions of the slowest rank's seconds; bytes of all ranks.
+/// One step of the program: the median over repetitions of the slowest rank's seconds; bytes of all
+/// ranks.
 struct StepTiming {
   Step step;
   double seconds = 0;
@@ -37,22 +39,25 @@ struct BenchResult {
   TransformArguments arguments;
   Shape shape;
   int ranks = 1;
-  Options options;  ///< as the plan resolved them
-  std::vector<int> input_parts;   ///< parts of each axis; empty for explicit boxes
+  Options options;               ///< as the plan resolved them
+  std::vector<int> input_parts;  ///< parts of each axis; empty for explicit boxes
   std::vector<int> output_parts;
   DirectionResult forward;
   DirectionResult backward;
-  double roundtrip_error = 0;     ///< max |x' - x| / max |x|
-  double reference_error = 0;     ///< max |X - X_direct| / rms of X, over the sampled modes
+  double roundtrip_error = 0;  ///< max |x' - x| / max |x|
+  double reference_error = 0;  ///< max |X - X_direct| / rms of X, over the sampled modes
   std::int64_t sampled_modes = 0;
   std::int64_t workspace_bytes = 0;  ///< all ranks
-  std::int64_t sweep_bytes = 0;      ///< input read once and output written once: all fields, all ranks
-  int sweeps = 0;                    ///< compute steps of the forward program
+  std::int64_t sweep_bytes = 0;  ///< input read once and output written once: all fields, all ranks
+  int sweeps = 0;                ///< compute steps of the forward program
   double stream_bytes_per_second = 0;
 
-  /// Operations of one direction by the field's convention: 5 N log2 N per field, half of it for r2c.
+  /// Operations of one direction by the field's convention: 5 N log2 N per field, half of it for
+  /// r2c.
   double operations() const;
-  double floor_seconds() const { return sweeps * static_cast<double>(sweep_bytes) / stream_bytes_per_second; }
+  double floor_seconds() const {
+    return sweeps * static_cast<double>(sweep_bytes) / stream_bytes_per_second;
+  }
 };
 
 std::string bench_table(const BenchResult& result);

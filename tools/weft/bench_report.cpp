@@ -23,25 +23,30 @@ std::string grid_text(const std::vector<int>& parts) {
 
 std::string title(const BenchResult& result) {
   const TransformArguments& asked = result.arguments;
-  std::string text = fmt::format("{} {} {}, {} x {}", to_string(result.shape), asked.kind, asked.precision,
-                                 counted(result.ranks, "rank"), counted(result.options.threads, "thread"));
+  std::string text =
+      fmt::format("{} {} {}, {} x {}", to_string(result.shape), asked.kind, asked.precision,
+                  counted(result.ranks, "rank"), counted(result.options.threads, "thread"));
   if (result.options.fields > 1) text += fmt::format(", {} fields", result.options.fields);
   if (result.options.in_place) text += ", in place";
-  return text + fmt::format("\ngrid {} -> {}, exchange {}, engine {}, workspace {}\n", grid_text(result.input_parts),
-                            grid_text(result.output_parts), result.options.exchange, result.options.engine,
+  return text + fmt::format("\ngrid {} -> {}, exchange {}, engine {}, workspace {}\n",
+                            grid_text(result.input_parts), grid_text(result.output_parts),
+                            result.options.exchange, result.options.engine,
                             human_bytes(result.workspace_bytes));
 }
 
 std::string direction_row(const char* name, const BenchResult& result, const Timing& timing) {
-  return fmt::format("{:<28}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.2f}\n", name, 1e3 * timing.min(), 1e3 * timing.median(),
-                     1e3 * timing.max(), result.operations() / timing.median() * 1e-9);
+  return fmt::format("{:<28}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.2f}\n", name, 1e3 * timing.min(),
+                     1e3 * timing.median(), 1e3 * timing.max(),
+                     result.operations() / timing.median() * 1e-9);
 }
 
 std::string step_rows(const std::vector<StepTiming>& steps) {
   std::string text;
   for (const StepTiming& each : steps) {
-    // An exchange through shared memory moves nothing by itself and has no time of its own to speak of.
-    const double rate = each.seconds > 0 ? static_cast<double>(each.bytes) / each.seconds * 1e-9 : 0;
+    // An exchange through shared memory moves nothing by itself and has no time of its own to speak
+    // of.
+    const double rate =
+        each.seconds > 0 ? static_cast<double>(each.bytes) / each.seconds * 1e-9 : 0;
     text += fmt::format("  {:<26}{:>10.3f}{:>10.3f}{:>10}\n", each.step.name, 1e3 * each.seconds,
                         static_cast<double>(each.bytes) * 1e-9,
                         each.seconds > 1e-6 ? fmt::format("{:.2f}", rate) : std::string("-"));
@@ -53,7 +58,8 @@ std::string floor_text(const BenchResult& result) {
   const double floor = result.floor_seconds();
   return fmt::format(
       "floor {:.3f} ms: {} of {} (array read and written) at {:.1f} GB/s,\n"
-      "the copy bandwidth of all ranks together, measured now; forward takes {:.2f} x, backward {:.2f} x the floor\n",
+      "the copy bandwidth of all ranks together, measured now; forward takes {:.2f} x, backward "
+      "{:.2f} x the floor\n",
       1e3 * floor, counted(result.sweeps, "sweep"), human_bytes(result.sweep_bytes),
       result.stream_bytes_per_second * 1e-9, result.forward.timing.median() / floor,
       result.backward.timing.median() / floor);
@@ -79,8 +85,9 @@ void append_steps(Json& stages, const char* direction, const std::vector<StepTim
 
 Json options_json(const BenchResult& result) {
   const Options& options = result.options;
-  return {{"grid", result.input_parts},  {"output_grid", result.output_parts}, {"exchange", options.exchange},
-          {"engine", options.engine},    {"in_place", options.in_place},       {"normalization", "backward"}};
+  return {{"grid", result.input_parts},   {"output_grid", result.output_parts},
+          {"exchange", options.exchange}, {"engine", options.engine},
+          {"in_place", options.in_place}, {"normalization", "backward"}};
 }
 
 }  // namespace
@@ -102,15 +109,17 @@ double BenchResult::operations() const {
 
 std::string bench_table(const BenchResult& result) {
   std::string text = title(result);
-  text += fmt::format("\n{:<28}{:>10}{:>10}{:>10}{:>10}\n", "", "min ms", "median ms", "max ms", "GFlop/s");
+  text += fmt::format("\n{:<28}{:>10}{:>10}{:>10}{:>10}\n", "", "min ms", "median ms", "max ms",
+                      "GFlop/s");
   text += direction_row("forward", result, result.forward.timing);
   text += direction_row("backward", result, result.backward.timing);
   text += fmt::format("\n{:<28}{:>10}{:>10}{:>10}\n", "steps", "ms", "GB", "GB/s");
   text += "forward\n" + step_rows(result.forward.steps);
   text += "backward\n" + step_rows(result.backward.steps);
   text += "\n" + floor_text(result);
-  text += fmt::format("errors: round trip {:.2g}; against a long-double direct sum at {} {:.2g}\n", result.roundtrip_error,
-                      counted(result.sampled_modes, "mode"), result.reference_error);
+  text += fmt::format("errors: round trip {:.2g}; against a long-double direct sum at {} {:.2g}\n",
+                      result.roundtrip_error, counted(result.sampled_modes, "mode"),
+                      result.reference_error);
   return text;
 }
 

@@ -1,4 +1,5 @@
-// `weft explain`: what a plan would do, without doing it: layouts, steps, messages, bytes and memory.
+// `weft explain`: what a plan would do, without doing it: layouts, steps, messages, bytes and
+// memory.
 #include <fmt/format.h>
 
 #include <memory>
@@ -29,7 +30,8 @@ std::string grid_text(const Layout& layout) {
     distributed += parts.back() > 1 ? 1 : 0;
   }
   constexpr const char* kNames[] = {"whole", "slabs", "pencils", "bricks"};
-  const std::string name = distributed <= 3 ? kNames[distributed] : fmt::format("{} axes distributed", distributed);
+  const std::string name =
+      distributed <= 3 ? kNames[distributed] : fmt::format("{} axes distributed", distributed);
   return fmt::format("grid {} ({})", fmt::join(parts, "x"), name);
 }
 
@@ -40,8 +42,9 @@ std::string layout_line(const char* side, const Layout& layout, Element element)
     smallest = std::min(smallest, box.volume());
     largest = std::max(largest, box.volume());
   }
-  return fmt::format("{:<9}{:<16}{:<18}{:<24}memory order {}; {} to {} points per rank\n", side, to_string(layout.shape()),
-                     element_text(element), grid_text(layout), fmt::join(layout.order(), ","), smallest, largest);
+  return fmt::format("{:<9}{:<16}{:<18}{:<24}memory order {}; {} to {} points per rank\n", side,
+                     to_string(layout.shape()), element_text(element), grid_text(layout),
+                     fmt::join(layout.order(), ","), smallest, largest);
 }
 
 /// What all ranks together do in one step.
@@ -52,21 +55,26 @@ struct StepTotals {
 };
 
 std::string step_line(int number, const Step& step, const StepTotals& totals) {
-  std::string line = fmt::format("  {:>2}  {:<26}", number, step.name);
-  if (step.type == Step::Type::compute)
-    line += fmt::format("{:<8}{} read and written", step.engine, human_bytes(totals.bytes));
-  else
-    line += fmt::format("{:<8}{} to other ranks in {}, {} to other nodes", "", human_bytes(totals.bytes),
-                        counted(totals.messages, "message"), human_bytes(totals.off_node));
-  return fmt::format("{:<84}-> {}\n", line, grid_text(step.layout));
+  std::string what =
+      fmt::format("{} read and written by {}", human_bytes(totals.bytes), step.engine);
+  if (step.type == Step::Type::exchange) {
+    what = fmt::format("{} to other ranks, {}", human_bytes(totals.bytes),
+                       counted(totals.messages, "message"));
+    if (totals.off_node > 0)
+      what += fmt::format(", {} to other nodes", human_bytes(totals.off_node));
+  }
+  return fmt::format("  {:>2}  {:<26}{:<46} -> {}\n", number, step.name, what,
+                     grid_text(step.layout));
 }
 
 /// Collective.
 std::string program_text(const World& world, const AnyPlan& plan, Direction direction) {
-  std::string text = direction == Direction::forward ? "\nforward, all ranks together\n" : "backward\n";
+  std::string text =
+      direction == Direction::forward ? "\nforward, all ranks together\n" : "backward\n";
   int number = 0;
   for (const Step& step : plan.program(direction)) {
-    const StepTotals totals{world.sum(step.bytes), world.sum(step.messages), world.sum(step.bytes_off_node)};
+    const StepTotals totals{world.sum(step.bytes), world.sum(step.messages),
+                            world.sum(step.bytes_off_node)};
     text += step_line(++number, step, totals);
   }
   return text;
@@ -93,24 +101,28 @@ std::string memory_text(const World& world, const AnyPlan& plan) {
   const std::int64_t input = fields * plan.input_field_stride() * plan.input_element().bytes();
   const std::int64_t output = fields * plan.output_field_stride() * plan.output_element().bytes();
   return fmt::format(
-      "\nmemory of the largest rank: {} of the plan's own (buffers {}, window {}, tiles {}), input array {}, output "
+      "\nmemory of the largest rank: {} of the plan's own (buffers {}, window {}, tiles {}), input "
+      "array {}, output "
       "array {}{}\nmemory of the plan on all ranks: {}\n",
       human_bytes(world.max(memory.total())), human_bytes(world.max(memory.buffers)),
-      human_bytes(world.max(memory.window)), human_bytes(world.max(memory.tiles)), human_bytes(world.max(input)),
-      human_bytes(world.max(output)), plan.options().in_place ? " (one array for both)" : "",
+      human_bytes(world.max(memory.window)), human_bytes(world.max(memory.tiles)),
+      human_bytes(world.max(input)), human_bytes(world.max(output)),
+      plan.options().in_place ? " (one array for both)" : "",
       human_bytes(world.sum(memory.total())));
 }
 
-int run_explain(const World& world, const TransformArguments& transform, const LaunchArguments& launch) {
+int run_explain(const World& world, const TransformArguments& transform,
+                const LaunchArguments& launch) {
   const Precision precision = transform.is_single() ? Precision::single : Precision::double_;
   const Element input{precision, !transform.is_real()};
   const AnyPlan plan(world.comm(), transform.global_shape(), input, Element{precision, true},
                      transform.options(launch, world.size()));
   const Options& options = plan.options();
-  std::string text = fmt::format("{} {} {} on {} x {}: exchange {}, engine {}, {}, {}\n\n", transform.shape, transform.kind,
-                                 transform.precision, counted(world.size(), "rank"), counted(options.threads, "thread"),
-                                 options.exchange, options.engine, counted(options.fields, "field"),
-                                 options.in_place ? "in place" : "out of place");
+  std::string text =
+      fmt::format("{} {} {} on {} x {}: exchange {}, engine {}, {}, {}\n\n", transform.shape,
+                  transform.kind, transform.precision, counted(world.size(), "rank"),
+                  counted(options.threads, "thread"), options.exchange, options.engine,
+                  counted(options.fields, "field"), options.in_place ? "in place" : "out of place");
   text += layout_line("input", plan.input_layout(), plan.input_element());
   text += layout_line("output", plan.output_layout(), plan.output_element());
   text += program_text(world, plan, Direction::forward);
@@ -126,7 +138,8 @@ int run_explain(const World& world, const TransformArguments& transform, const L
 Subcommand make_explain(CLI::App& parent) {
   auto transform = std::make_shared<TransformArguments>();
   auto launch = std::make_shared<LaunchArguments>();
-  CLI::App* app = parent.add_subcommand("explain", "say what a plan would do: layouts, steps, messages, bytes, memory");
+  CLI::App* app = parent.add_subcommand(
+      "explain", "say what a plan would do: layouts, steps, messages, bytes, memory");
   transform->add_to(*app);
   launch->add_to(*app);
   return {app, launch, [=](World& world) { return run_explain(world, *transform, *launch); }};

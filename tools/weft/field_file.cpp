@@ -31,13 +31,15 @@ Head read_head(const std::string& path) {
   if (errno != 0)
     head.error = fmt::format("cannot read '{}': {}", path, std::strerror(errno));
   else
-    head.error = fmt::format("'{}' is neither a .npy nor an HDF5 file: it has only {} bytes", path, file.gcount());
+    head.error = fmt::format("'{}' is neither a .npy nor an HDF5 file: it has only {} bytes", path,
+                             file.gcount());
   return head;
 }
 
 }  // namespace
 
-std::unique_ptr<FieldFile> open_field(const World& world, const std::string& path, const std::string& dataset) {
+std::unique_ptr<FieldFile> open_field(const World& world, const std::string& path,
+                                      const std::string& dataset) {
   Head head;
   if (world.is_first()) head = read_head(path);
   head.error = world.broadcast(head.error);
@@ -45,7 +47,8 @@ std::unique_ptr<FieldFile> open_field(const World& world, const std::string& pat
   head.bytes = world.broadcast(head.bytes);
   const bool is_npy = std::string_view(head.bytes).substr(0, kNpyMagic.size()) == kNpyMagic;
   if (is_npy && !dataset.empty())
-    throw UsageError(fmt::format("--dataset is for HDF5 files, but '{}' is a .npy file; leave it away", path));
+    throw UsageError(
+        fmt::format("--dataset is for HDF5 files, but '{}' is a .npy file; leave it away", path));
   if (is_npy) return open_npy(world, path);
   if (head.bytes == kHdf5Magic) return open_hdf5(world, path, dataset);
   throw Error(ErrorCode::io_failure, fmt::format("'{}' is neither a .npy nor an HDF5 file", path));

@@ -1,4 +1,5 @@
-// Datasets of HDF5 files by parallel HDF5: collective transfers of each rank's hyperslab, converted to double by HDF5.
+// Datasets of HDF5 files by parallel HDF5: collective transfers of each rank's hyperslab, converted
+// to double by HDF5.
 #include <fmt/format.h>
 
 #include "arguments.hpp"
@@ -9,9 +10,12 @@
 namespace weft::command {
 
 std::unique_ptr<FieldFile> open_hdf5(const World&, const std::string& path, const std::string&) {
-  throw Error(ErrorCode::unavailable,
-              fmt::format("'{}' is an HDF5 file, but this weft was built without parallel HDF5; install libhdf5-openmpi-dev "
-                          "(or the one of your MPI) and build again, or convert the dataset to .npy", path));
+  throw Error(
+      ErrorCode::unavailable,
+      fmt::format("'{}' is an HDF5 file, but this weft was built without parallel HDF5; install "
+                  "libhdf5-openmpi-dev "
+                  "(or the one of your MPI) and build again, or convert the dataset to .npy",
+                  path));
 }
 
 }  // namespace weft::command
@@ -87,38 +91,44 @@ hid_t make_memory_type(hid_t file_type) {
   return result;
 }
 
-extern "C" herr_t collect_fields(hid_t root, const char* name, const H5O_info_t* info, void* names) {
+/// Datasets of numbers, by their number of axes.
+struct Found {
+  std::vector<std::string> fields;  ///< two axes or more
+  std::vector<std::string> lines;   ///< one axis
+};
+
+extern "C" herr_t collect_datasets(hid_t root, const char* name, const H5O_info_t* info,
+                                   void* found) {
   if (info->type != H5O_TYPE_DATASET) return 0;
   const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
   if (!dataset.valid()) return 0;
   const Handle type(H5Dget_type(dataset.get()), H5Tclose);
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  if (is_number(type.get()) && H5Sget_simple_extent_ndims(space.get()) > 1)
-    static_cast<std::vector<std::string>*>(names)->push_back(name);
+  if (!is_number(type.get())) return 0;
+  const int dimensions = shape_of(dataset.get()).size();
+  auto& names = *static_cast<Found*>(found);
+  if (dimensions > 1) names.fields.emplace_back(name);
+  if (dimensions == 1) names.lines.emplace_back(name);
   return 0;
 }
 
-/// The datasets with numbers and at least two axes.
-std::vector<std::string> fields_in(hid_t file) {
-  std::vector<std::string> names;
-  H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, collect_fields, &names);
-  return names;
-}
-
-std::string list(const std::vector<std::string>& names) {
-  return names.empty() ? std::string("no dataset of numbers with two or more axes") : fmt::format("{}", fmt::join(names, ", "));
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// The same on every rank, since every rank sees the same file.
 std::string chosen_dataset(hid_t file, const std::string& path, const std::string& asked) {
-  const std::vector<std::string> names = fields_in(file);
-  if (asked.empty()) {
-    if (names.size() == 1) return names.front();
-    throw UsageError(fmt::format("'{}' holds {}; choose one with --dataset NAME", path, list(names)));
-  }
-  const std::string plain = asked.front() == '/' ? asked.substr(1) : asked;
-  if (std::find(names.begin(), names.end(), plain) != names.end()) return plain;
-  throw UsageError(fmt::format("'{}' has no dataset '{}' of numbers; it holds {}", path, asked, list(names)));
+  Found found;
+  H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, collect_datasets, &found);
+  const std::string plain = !asked.empty() && asked.front() == '/' ? asked.substr(1) : asked;
+  if (contains(found.fields, plain) || contains(found.lines, plain)) return plain;
+  if (found.fields.empty())
+    throw Error(ErrorCode::io_failure,
+                fmt::format("'{}' holds no dataset of numbers with two axes or more", path));
+  if (asked.empty() && found.fields.size() == 1) return found.fields.front();
+  throw UsageError(
+      fmt::format("{}'{}' holds {}; choose one with --dataset NAME",
+                  asked.empty() ? "" : fmt::format("there is no dataset '{}': ", asked), path,
+                  fmt::join(found.fields, ", ")));
 }
 
 hid_t parallel_access(const World& world) {
@@ -158,8 +168,10 @@ class Hdf5File : public FieldFile {
       const bool mine = round < static_cast<std::int64_t>(pieces.size());
       const Box piece = mine ? pieces[static_cast<std::size_t>(round)] : Box{};
       if (!read_piece(mine ? &piece : nullptr) && error.empty())
-        error = fmt::format("rank {} cannot read dataset '{}' of '{}'", world_.rank(), name_, path_);
-      if (mine && error.empty()) consume({piece, row_major_strides(piece.extents()), values_.data()});
+        error =
+            fmt::format("rank {} cannot read dataset '{}' of '{}'", world_.rank(), name_, path_);
+      if (mine && error.empty())
+        consume({piece, row_major_strides(piece.extents()), values_.data()});
       report(static_cast<double>(round + 1) / static_cast<double>(rounds));
     }
     error = world_.first_text(error);
@@ -169,15 +181,18 @@ class Hdf5File : public FieldFile {
  private:
   /// Collective.
   std::string open_name(const std::string& asked) const {
-    const std::string error = world_.first_text(
-        file_.valid() ? "" : fmt::format("rank {} cannot open '{}' as an HDF5 file", world_.rank(), path_));
+    const std::string error =
+        world_.first_text(file_.valid() ? ""
+                                        : fmt::format("rank {} cannot open '{}' as an HDF5 file",
+                                                      world_.rank(), path_));
     if (!error.empty()) throw Error(ErrorCode::io_failure, error);
     return chosen_dataset(file_.get(), path_, asked);
   }
 
   static Extents row_major_strides(const Extents& extents) {
     Extents strides = Extents::filled(extents.size(), 1);
-    for (int axis = extents.size() - 2; axis >= 0; --axis) strides[axis] = strides[axis + 1] * extents[axis + 1];
+    for (int axis = extents.size() - 2; axis >= 0; --axis)
+      strides[axis] = strides[axis + 1] * extents[axis + 1];
     return strides;
   }
 
@@ -193,11 +208,12 @@ class Hdf5File : public FieldFile {
       const Extents extents = piece->extents();
       const std::vector<hsize_t> start(piece->lower.begin(), piece->lower.end());
       const std::vector<hsize_t> size(extents.begin(), extents.end());
-      H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
+      H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(),
+                          nullptr);
     }
     values_.resize(static_cast<std::size_t>(count) * (info_.complex ? 2 : 1));
-    return H5Dread(dataset_.get(), memory_type_.get(), memory_space.get(), file_space.get(), transfer_.get(),
-                   values_.data()) >= 0;
+    return H5Dread(dataset_.get(), memory_type_.get(), memory_space.get(), file_space.get(),
+                   transfer_.get(), values_.data()) >= 0;
   }
 
   const World& world_;
@@ -215,7 +231,8 @@ class Hdf5File : public FieldFile {
 
 }  // namespace
 
-std::unique_ptr<FieldFile> open_hdf5(const World& world, const std::string& path, const std::string& dataset) {
+std::unique_ptr<FieldFile> open_hdf5(const World& world, const std::string& path,
+                                     const std::string& dataset) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are told once, by us
   return std::make_unique<Hdf5File>(world, path, dataset);
 }

@@ -31,7 +31,8 @@ std::string mpi_version() {
 /// Nodes that run ranks. Collective.
 std::int64_t count_nodes(const World& world) {
   MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(world.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_split_type(world.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+            "MPI_Comm_split_type");
   int rank_on_node = 0;
   MPI_Comm_rank(node, &rank_on_node);
   MPI_Comm_free(&node);
@@ -54,7 +55,8 @@ int run_info(const World& world) {
 
 Subcommand make_info(CLI::App& parent) {
   auto launch = std::make_shared<LaunchArguments>();
-  CLI::App* app = parent.add_subcommand("info", "say what this build has: engines, exchanges, MPI, file formats");
+  CLI::App* app = parent.add_subcommand(
+      "info", "say what this build has: engines, exchanges, MPI, file formats");
   launch->add_to(*app);
   return {app, launch, [](World& world) { return run_info(world); }};
 }

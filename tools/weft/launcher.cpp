@@ -16,10 +16,12 @@
 namespace weft::command {
 namespace {
 
-/// Launchers in the order in which they are tried: the user's, the one of the MPI that weft was built with, the PATH's.
+/// Launchers in the order in which they are tried: the user's, the one of the MPI that weft was
+/// built with, the PATH's.
 std::vector<std::string> launchers() {
   std::vector<std::string> result;
-  if (const char* chosen = std::getenv("WEFT_MPIEXEC"); chosen != nullptr && *chosen != '\0') return {chosen};
+  if (const char* chosen = std::getenv("WEFT_MPIEXEC"); chosen != nullptr && *chosen != '\0')
+    return {chosen};
 #ifdef WEFT_MPIEXEC
   result.emplace_back(WEFT_MPIEXEC);
 #endif
@@ -30,8 +32,8 @@ std::vector<std::string> launchers() {
 
 void set_default(const char* variable, const char* value) { setenv(variable, value, 0); }
 
-/// Open MPI refuses by default what a laptop or a container wants; what the user has set himself is left alone.
-/// MPICH ignores these variables and needs none.
+/// Open MPI refuses by default what a laptop or a container wants; what the user has set himself is
+/// left alone. MPICH ignores these variables and needs none.
 void prepare_environment(int threads) {
   set_default("OMPI_ALLOW_RUN_AS_ROOT", "1");
   set_default("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -51,7 +53,8 @@ void prepare_environment(int threads) {
 std::string own_path() {
   std::string path(4096, '\0');
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0) throw Error(ErrorCode::io_failure, "cannot read /proc/self/exe to find the command's own path");
+  if (length <= 0)
+    throw Error(ErrorCode::io_failure, "cannot read /proc/self/exe to find the command's own path");
   path.resize(static_cast<std::size_t>(length));
   return path;
 }
@@ -59,7 +62,8 @@ std::string own_path() {
 }  // namespace
 
 std::optional<int> launched_rank() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"})
+  for (const char* variable :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"})
     if (const char* value = std::getenv(variable); value != nullptr) return std::atoi(value);
   return std::nullopt;
 }
@@ -71,14 +75,17 @@ void start_ranks(int ranks, int threads, char** arguments) {
   std::string tried;
   for (const std::string& launcher : launchers()) {
     std::vector<const char*> line = {launcher.c_str(), "-n", count.c_str(), self.c_str()};
-    for (char** argument = arguments + 1; *argument != nullptr; ++argument) line.push_back(*argument);
+    for (char** argument = arguments + 1; *argument != nullptr; ++argument)
+      line.push_back(*argument);
     line.push_back(nullptr);
     execvp(launcher.c_str(), const_cast<char* const*>(line.data()));
     tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", launcher, std::strerror(errno));
   }
   throw Error(ErrorCode::unavailable,
-              fmt::format("-n {} needs an MPI launcher, and none was found; tried {}. Install one (tools/setup does) or "
-                          "name it in WEFT_MPIEXEC", ranks, tried));
+              fmt::format("-n {} needs an MPI launcher, and none was found; tried {}. Install one "
+                          "(tools/setup does) or "
+                          "name it in WEFT_MPIEXEC",
+                          ranks, tried));
 }
 
 }  // namespace weft::command

@@ -1,5 +1,5 @@
-// The command `weft`: reads the command line, starts the ranks where asked, runs one subcommand and turns every failure
-// into one line on stderr and an exit status (2: wrong usage, 1: failure).
+// The command `weft`: reads the command line, starts the ranks where asked, runs one subcommand and
+// turns every failure into one line on stderr and an exit status (2: wrong usage, 1: failure).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,12 +27,14 @@ std::string one_line(std::string text) {
 }
 
 /// Help and version come as exceptions too, with exit code 0.
-int end_of_parsing(const CLI::App& app, const std::vector<Subcommand>& subcommands, const CLI::ParseError& error) {
+int end_of_parsing(const CLI::App& app, const std::vector<Subcommand>& subcommands,
+                   const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return speaks() ? app.exit(error) : kSuccess;
   std::string name = "weft";
   for (const Subcommand& each : subcommands)
     if (each.app->parsed()) name += " " + each.app->get_name();
-  if (speaks()) fmt::print(stderr, "{}: {} ({} --help says more)\n", name, one_line(error.what()), name);
+  if (speaks())
+    fmt::print(stderr, "{}: {} ({} --help says more)\n", name, one_line(error.what()), name);
   return kUsage;
 }
 
@@ -57,8 +59,9 @@ int status_of(const Error& error) {
 
 void check_ranks(const LaunchArguments& launch, const World& world) {
   if (launch.ranks > 0 && launch.ranks != world.size())
-    throw UsageError(fmt::format("-n {} was given, but the launcher started {} rank{}; leave one of the two away",
-                                 launch.ranks, world.size(), world.size() == 1 ? "" : "s"));
+    throw UsageError(fmt::format(
+        "-n {} was given, but the launcher started {} rank{}; leave one of the two away",
+        launch.ranks, world.size(), world.size() == 1 ? "" : "s"));
 }
 
 int run_here(const Subcommand& chosen) {
@@ -76,12 +79,15 @@ int run_here(const Subcommand& chosen) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Distributed FFTs on MPI: measure them, look into them, check them, and take spectra of files.", "weft");
+  CLI::App app(
+      "Distributed FFTs on MPI: measure them, look into them, check them, and take spectra of "
+      "files.",
+      "weft");
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  const std::vector<Subcommand> subcommands = {make_bench(app), make_explain(app), make_spectrum(app), make_check(app),
-                                               make_info(app)};
+  const std::vector<Subcommand> subcommands = {make_bench(app), make_explain(app),
+                                               make_spectrum(app), make_check(app), make_info(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -42,11 +42,14 @@ void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes) {
 #endif
 }
 
-void copy_plain(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void copy_plain(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
 
 using Copy = void (*)(std::byte*, const std::byte*, std::size_t);
 
-/// Each thread does its own contiguous part, also the first time, so that pages lie near the thread that uses them.
+/// Each thread does its own contiguous part, also the first time, so that pages lie near the thread
+/// that uses them.
 template <class Body>
 void for_each_part(std::size_t bytes, int threads, Body body) {
   const std::size_t lines = bytes / kAlignment;
@@ -59,12 +62,14 @@ void for_each_part(std::size_t bytes, int threads, Body body) {
   }
 }
 
-double copy_seconds(const World& world, Copy copy, std::byte* to, const std::byte* from, std::size_t bytes, int threads) {
+double copy_seconds(const World& world, Copy copy, std::byte* to, const std::byte* from,
+                    std::size_t bytes, int threads) {
   double best = 1e30;
   for (int repetition = 0; repetition < 6; ++repetition) {
     MPI_Barrier(world.comm());
     const double start = MPI_Wtime();
-    for_each_part(bytes, threads, [&](std::size_t at, std::size_t part) { copy(to + at, from + at, part); });
+    for_each_part(bytes, threads,
+                  [&](std::size_t at, std::size_t part) { copy(to + at, from + at, part); });
     best = std::min(best, world.max(MPI_Wtime() - start));
   }
   return best;
@@ -75,15 +80,17 @@ double copy_seconds(const World& world, Copy copy, std::byte* to, const std::byt
 double measure_memory_bandwidth(const World& world, std::int64_t bytes_per_rank, int threads) {
   constexpr std::int64_t kSmallest = std::int64_t{1} << 20;
   constexpr std::int64_t kLargest = std::int64_t{1} << 28;
-  const auto bytes = static_cast<std::size_t>(std::clamp(bytes_per_rank, kSmallest, kLargest)) / kAlignment * kAlignment;
+  const auto bytes = static_cast<std::size_t>(std::clamp(bytes_per_rank, kSmallest, kLargest)) /
+                     kAlignment * kAlignment;
   const Buffer from = allocate(bytes);
   const Buffer to = allocate(bytes);
   for_each_part(bytes, threads, [&](std::size_t at, std::size_t part) {
     std::memset(from.get() + at, 1, part);
     std::memset(to.get() + at, 2, part);
   });
-  const double seconds = std::min(copy_seconds(world, copy_plain, to.get(), from.get(), bytes, threads),
-                                  copy_seconds(world, copy_streaming, to.get(), from.get(), bytes, threads));
+  const double seconds =
+      std::min(copy_seconds(world, copy_plain, to.get(), from.get(), bytes, threads),
+               copy_seconds(world, copy_streaming, to.get(), from.get(), bytes, threads));
   return 2.0 * static_cast<double>(bytes) * world.size() / seconds;
 }
 

@@ -44,7 +44,8 @@ double half_to_double(std::uint16_t bits) {
 }
 
 void halves_to_double(const std::byte* from, std::int64_t scalars, bool swap, double* to) {
-  for (std::int64_t i = 0; i < scalars; ++i) to[i] = half_to_double(load<std::uint16_t>(from + 2 * i, swap));
+  for (std::int64_t i = 0; i < scalars; ++i)
+    to[i] = half_to_double(load<std::uint16_t>(from + 2 * i, swap));
 }
 
 struct NpyType {
@@ -109,32 +110,40 @@ Shape parse_shape(std::string_view text) {
 
 void set_type(std::string_view text, NpyHeader& header) {
   if (text.empty() || (text.front() != '\'' && text.front() != '"'))
-    throw Error(ErrorCode::invalid_argument, "the .npy file holds records; a field has one number per point");
+    throw Error(ErrorCode::io_failure,
+                "the .npy file holds records; a field has one number per point");
   const std::string_view descr = text.substr(1, text.find(text.front(), 1) - 1);
   if (descr.size() < 3) damaged(fmt::format("its type is '{}'", descr));
-  const auto* const type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                        [&](const NpyType& each) { return each.code == descr.substr(1); });
+  const auto* const type =
+      std::find_if(std::begin(kTypes), std::end(kTypes),
+                   [&](const NpyType& each) { return each.code == descr.substr(1); });
   if (type == std::end(kTypes))
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the .npy file holds elements of type '{}'; integers, bool, float16 to float64 and complex64 or "
-                            "complex128 can be read", descr));
+    throw Error(ErrorCode::io_failure,
+                fmt::format("the .npy file holds elements of type '{}'; integers, bool, float16 to "
+                            "float64 and complex64 or "
+                            "complex128 can be read",
+                            descr));
   const char order = descr.front() == '=' || descr.front() == '|' ? kNativeOrder : descr.front();
   header.swap = order != kNativeOrder;
   header.complex = type->complex;
   header.element_bytes = type->bytes;
   header.to_double = type->to_double;
-  header.type = fmt::format("{}{}", order == '>' && type->bytes > 1 ? "big-endian " : "", type->name);
+  header.type =
+      fmt::format("{}{}", order == '>' && type->bytes > 1 ? "big-endian " : "", type->name);
 }
 
 }  // namespace
 
 NpyPreamble parse_npy_preamble(const std::string& bytes) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::int64_t>(static_cast<unsigned char>(bytes.at(i))); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::int64_t>(static_cast<unsigned char>(bytes.at(i)));
+  };
   const std::int64_t version = byte(6);
   if (version == 1) return {10, byte(8) + (byte(9) << 8)};
   if (version == 2 || version == 3)
     return {12, byte(8) + (byte(9) << 8) + (byte(10) << 16) + (byte(11) << 24)};
-  throw Error(ErrorCode::io_failure, fmt::format(".npy format version {} is not known; 1 to 3 are", version));
+  throw Error(ErrorCode::io_failure,
+              fmt::format(".npy format version {} is not known; 1 to 3 are", version));
 }
 
 NpyHeader parse_npy_header(const std::string& text, std::int64_t data_offset) {
@@ -147,7 +156,8 @@ NpyHeader parse_npy_header(const std::string& text, std::int64_t data_offset) {
 }
 
 std::string format_npy_header(const Shape& shape, const std::string& type) {
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': (", kNativeOrder, type);
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': (", kNativeOrder, type);
   for (std::int64_t extent : shape) text += fmt::format("{}, ", extent);
   text += "), }";
   constexpr std::size_t kPreamble = 10;
@@ -155,7 +165,8 @@ std::string format_npy_header(const Shape& shape, const std::string& type) {
   while ((kPreamble + text.size() + 1) % kAlignment != 0) text += ' ';
   text += '\n';
   std::string header = "\x93NUMPY";
-  header += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  header +=
+      {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return header + text;
 }
 

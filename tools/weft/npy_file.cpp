@@ -1,4 +1,5 @@
-// .npy files by MPI-IO: a file view shows each rank only its box, so that its elements look contiguous.
+// .npy files by MPI-IO: a file view shows each rank only its box, so that its elements look
+// contiguous.
 #include "npy_file.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ class MpiFile {
   MpiFile(const World& world, const std::string& path, int mode) {
     const int code = MPI_File_open(world.comm(), path.c_str(), mode, MPI_INFO_NULL, &file_);
     std::string error;
-    if (code != MPI_SUCCESS) error = fmt::format("rank {} cannot open '{}': {}", world.rank(), path, text_of(code));
+    if (code != MPI_SUCCESS)
+      error = fmt::format("rank {} cannot open '{}': {}", world.rank(), path, text_of(code));
     error = world.first_text(error);
     if (!error.empty()) throw Error(ErrorCode::io_failure, error);
   }
@@ -61,18 +63,22 @@ class Datatype {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Shows through `file` only `box` of an array of `shape` in C order. An empty box sees everything and reads nothing.
+/// Shows through `file` only `box` of an array of `shape` in C order. An empty box sees everything
+/// and reads nothing.
 class BoxView {
  public:
-  BoxView(const MpiFile& file, std::int64_t data_offset, std::int64_t element_bytes, const Shape& shape, const Box& box) {
-    check_mpi(MPI_Type_contiguous(static_cast<int>(element_bytes), MPI_BYTE, element_.address()), "MPI_Type_contiguous");
+  BoxView(const MpiFile& file, std::int64_t data_offset, std::int64_t element_bytes,
+          const Shape& shape, const Box& box) {
+    check_mpi(MPI_Type_contiguous(static_cast<int>(element_bytes), MPI_BYTE, element_.address()),
+              "MPI_Type_contiguous");
     check_mpi(MPI_Type_commit(element_.address()), "MPI_Type_commit");
     MPI_Datatype visible = element_.get();
     if (!box.empty()) {
       make_subarray(shape, box);
       visible = subarray_.get();
     }
-    check_mpi(MPI_File_set_view(file.get(), data_offset, element_.get(), visible, "native", MPI_INFO_NULL),
+    check_mpi(MPI_File_set_view(file.get(), data_offset, element_.get(), visible, "native",
+                                MPI_INFO_NULL),
               "MPI_File_set_view");
   }
 
@@ -88,8 +94,8 @@ class BoxView {
       extents.push_back(static_cast<int>(box.extent(axis)));
       starts.push_back(static_cast<int>(box.lower[axis]));
     }
-    check_mpi(MPI_Type_create_subarray(shape.size(), sizes.data(), extents.data(), starts.data(), MPI_ORDER_C,
-                                       element_.get(), subarray_.address()),
+    check_mpi(MPI_Type_create_subarray(shape.size(), sizes.data(), extents.data(), starts.data(),
+                                       MPI_ORDER_C, element_.get(), subarray_.address()),
               "MPI_Type_create_subarray");
     check_mpi(MPI_Type_commit(subarray_.address()), "MPI_Type_commit");
   }
@@ -100,7 +106,8 @@ class BoxView {
 
 Extents row_major_strides(const Extents& extents) {
   Extents strides = Extents::filled(extents.size(), 1);
-  for (int axis = extents.size() - 2; axis >= 0; --axis) strides[axis] = strides[axis + 1] * extents[axis + 1];
+  for (int axis = extents.size() - 2; axis >= 0; --axis)
+    strides[axis] = strides[axis + 1] * extents[axis + 1];
   return strides;
 }
 
@@ -113,14 +120,19 @@ Extents reversed(const Extents& extents) {
 class NpyFile : public FieldFile {
  public:
   NpyFile(const World& world, const std::string& path, NpyHeader header)
-      : world_(world), path_(path), header_(std::move(header)), file_(world, path, MPI_MODE_RDONLY) {
+      : world_(world),
+        path_(path),
+        header_(std::move(header)),
+        file_(world, path, MPI_MODE_RDONLY) {
     info_ = {header_.shape, header_.complex, header_.type};
     MPI_Offset size = 0;
     check_mpi(MPI_File_get_size(file_.get(), &size), "MPI_File_get_size");
-    const std::int64_t needed = header_.data_offset + header_.shape.product() * header_.element_bytes;
+    const std::int64_t needed =
+        header_.data_offset + header_.shape.product() * header_.element_bytes;
     if (size < needed)
-      throw Error(ErrorCode::io_failure, fmt::format("'{}' is truncated: it has {} bytes, but its header promises {}", path,
-                                                     static_cast<std::int64_t>(size), needed));
+      throw Error(ErrorCode::io_failure,
+                  fmt::format("'{}' is truncated: it has {} bytes, but its header promises {}",
+                              path, static_cast<std::int64_t>(size), needed));
   }
 
   const FieldInfo& info() const override { return info_; }
@@ -147,20 +159,25 @@ class NpyFile : public FieldFile {
   }
 
  private:
-  Extents in_file_order(const Extents& extents) const { return header_.fortran_order ? reversed(extents) : extents; }
+  Extents in_file_order(const Extents& extents) const {
+    return header_.fortran_order ? reversed(extents) : extents;
+  }
 
   /// Collective, so that it goes on also after an error.
-  bool read_raw(std::int64_t offset, std::int64_t points, MPI_Datatype element, std::string& error) {
+  bool read_raw(std::int64_t offset, std::int64_t points, MPI_Datatype element,
+                std::string& error) {
     raw_.resize(static_cast<std::size_t>(points * header_.element_bytes));
     MPI_Status status;
-    const int code =
-        MPI_File_read_at_all(file_.get(), offset, raw_.data(), static_cast<int>(points), element, &status);
+    const int code = MPI_File_read_at_all(file_.get(), offset, raw_.data(),
+                                          static_cast<int>(points), element, &status);
     int got = 0;
     if (code == MPI_SUCCESS) MPI_Get_count(&status, element, &got);
     if (code != MPI_SUCCESS && error.empty())
-      error = fmt::format("rank {} cannot read '{}': {}", world_.rank(), path_, MpiFile::text_of(code));
+      error =
+          fmt::format("rank {} cannot read '{}': {}", world_.rank(), path_, MpiFile::text_of(code));
     else if (got != points && error.empty())
-      error = fmt::format("rank {} got {} of {} elements from '{}'", world_.rank(), got, points, path_);
+      error =
+          fmt::format("rank {} got {} of {} elements from '{}'", world_.rank(), got, points, path_);
     return error.empty();
   }
 
@@ -187,19 +204,22 @@ std::string read_header_text(const std::string& path, std::int64_t& data_offset)
   std::ifstream file(path, std::ios::binary);
   std::string start(static_cast<std::size_t>(kNpyPreambleBytes), '\0');
   file.read(start.data(), kNpyPreambleBytes);
-  if (!file) throw Error(ErrorCode::io_failure, fmt::format("'{}' ends within its .npy header", path));
+  if (!file)
+    throw Error(ErrorCode::io_failure, fmt::format("'{}' ends within its .npy header", path));
   const NpyPreamble preamble = parse_npy_preamble(start);
   constexpr std::int64_t kLongest = 1 << 20;
   std::string text(static_cast<std::size_t>(std::min(preamble.header_bytes, kLongest)), '\0');
   file.seekg(preamble.header_offset);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file) throw Error(ErrorCode::io_failure, fmt::format("'{}' ends within its .npy header", path));
+  if (!file)
+    throw Error(ErrorCode::io_failure, fmt::format("'{}' ends within its .npy header", path));
   data_offset = preamble.header_offset + preamble.header_bytes;
   return text;
 }
 
 template <class Real>
-void gather(const Array<std::complex<Real>>& array, const Box& piece, std::vector<std::complex<Real>>& values) {
+void gather(const Array<std::complex<Real>>& array, const Box& piece,
+            std::vector<std::complex<Real>>& values) {
   values.clear();
   for_each_index(piece, [&](const Index& index) { values.push_back(array(index)); });
 }
@@ -224,17 +244,20 @@ std::unique_ptr<FieldFile> open_npy(const World& world, const std::string& path)
 }
 
 template <class Real>
-void write_npy(const World& world, const std::string& path, const Array<std::complex<Real>>& array) {
+void write_npy(const World& world, const std::string& path,
+               const Array<std::complex<Real>>& array) {
   using Element = std::complex<Real>;
   const Shape& shape = array.layout().shape();
   const std::string header = format_npy_header(shape, sizeof(Real) == 8 ? "c16" : "c8");
   const MpiFile file(world, path, MPI_MODE_CREATE | MPI_MODE_WRONLY);
   int code = MPI_File_set_size(file.get(), 0);
   if (world.is_first() && code == MPI_SUCCESS)
-    code = MPI_File_write_at(file.get(), 0, header.data(), static_cast<int>(header.size()), MPI_BYTE, MPI_STATUS_IGNORE);
+    code = MPI_File_write_at(file.get(), 0, header.data(), static_cast<int>(header.size()),
+                             MPI_BYTE, MPI_STATUS_IGNORE);
 
   const std::vector<Box> pieces = split_box(array.box(), kPiecePoints);
-  const BoxView view(file, static_cast<std::int64_t>(header.size()), sizeof(Element), shape, array.box());
+  const BoxView view(file, static_cast<std::int64_t>(header.size()), sizeof(Element), shape,
+                     array.box());
   const std::int64_t rounds = world.max(static_cast<std::int64_t>(pieces.size()));
   std::int64_t elements_before = 0;
   std::vector<Element> values;
@@ -242,17 +265,21 @@ void write_npy(const World& world, const std::string& path, const Array<std::com
     values.clear();
     if (round < static_cast<std::int64_t>(pieces.size()))
       gather(array, pieces[static_cast<std::size_t>(round)], values);
-    const int written = MPI_File_write_at_all(file.get(), elements_before, values.data(), static_cast<int>(values.size()),
-                                              view.element(), MPI_STATUS_IGNORE);
+    const int written =
+        MPI_File_write_at_all(file.get(), elements_before, values.data(),
+                              static_cast<int>(values.size()), view.element(), MPI_STATUS_IGNORE);
     if (code == MPI_SUCCESS) code = written;
     elements_before += static_cast<std::int64_t>(values.size());
   }
   const std::string error = world.first_text(
-      code == MPI_SUCCESS ? "" : fmt::format("rank {} cannot write '{}': {}", world.rank(), path, MpiFile::text_of(code)));
+      code == MPI_SUCCESS ? ""
+                          : fmt::format("rank {} cannot write '{}': {}", world.rank(), path,
+                                        MpiFile::text_of(code)));
   if (!error.empty()) throw Error(ErrorCode::io_failure, error);
 }
 
 template void write_npy<float>(const World&, const std::string&, const Array<std::complex<float>>&);
-template void write_npy<double>(const World&, const std::string&, const Array<std::complex<double>>&);
+template void write_npy<double>(const World&, const std::string&,
+                                const Array<std::complex<double>>&);
 
 }  // namespace weft::command

@@ -14,7 +14,9 @@ namespace weft::command {
 template <class Real>
 void write_npy(const World& world, const std::string& path, const Array<std::complex<Real>>& array);
 
-extern template void write_npy<float>(const World&, const std::string&, const Array<std::complex<float>>&);
-extern template void write_npy<double>(const World&, const std::string&, const Array<std::complex<double>>&);
+extern template void write_npy<float>(const World&, const std::string&,
+                                      const Array<std::complex<float>>&);
+extern template void write_npy<double>(const World&, const std::string&,
+                                       const Array<std::complex<double>>&);
 
 }  // namespace weft::command

@@ -5,8 +5,8 @@ namespace weft::command {
 namespace {
 
 /// `values` as [before][n][after] -> [before][kept][after].
-std::vector<LongComplex> transform_axis(const std::vector<LongComplex>& values, std::int64_t n, std::int64_t kept,
-                                        std::int64_t after) {
+std::vector<LongComplex> transform_axis(const std::vector<LongComplex>& values, std::int64_t n,
+                                        std::int64_t kept, std::int64_t after) {
   std::vector<LongComplex> roots;
   for (std::int64_t j = 0; j < n; ++j) roots.push_back(root_of_unity(j, 1, n));
   const std::int64_t before = static_cast<std::int64_t>(values.size()) / (n * after);

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr int kNoMatplotlib = 3;
 constexpr int kNoProgram = 127;
 
-/// Beside an installed command, in the source tree that it was built from, or above its build folder.
+/// Beside an installed command, in the source tree that it was built from, or above its build
+/// folder.
 fs::path find_helper() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -36,7 +37,8 @@ fs::path find_helper() {
 }
 
 std::vector<std::string> pythons(const fs::path& helper) {
-  if (const char* chosen = std::getenv("WEFT_PYTHON"); chosen != nullptr && *chosen != '\0') return {chosen};
+  if (const char* chosen = std::getenv("WEFT_PYTHON"); chosen != nullptr && *chosen != '\0')
+    return {chosen};
   std::vector<std::string> result;
   std::error_code error;
   const fs::path venv = helper.parent_path() / "../../.venv/bin/python";
@@ -51,7 +53,8 @@ int run(const std::vector<std::string>& line) {
   for (const std::string& word : line) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_t child = 0;
-  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) return kNoProgram;
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0)
+    return kNoProgram;
   int status = 0;
   if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
@@ -61,16 +64,22 @@ int run(const std::vector<std::string>& line) {
 
 std::string draw_spectrum(const SpectrumPlot& plot) {
   const fs::path helper = find_helper();
-  if (helper.empty()) return "no plot: the helper tools/plot/spectrum.py was not found beside the command";
+  if (helper.empty())
+    return "no plot: the helper tools/plot/spectrum.py was not found beside the command";
   std::string tried;
   for (const std::string& python : pythons(helper)) {
-    const int status = run({python, helper.string(), plot.csv, plot.image, "--title", plot.title, "--complete",
-                            fmt::format("{}", plot.complete_up_to)});
+    const int status = run({python, helper.string(), plot.csv, plot.image, "--title", plot.title,
+                            "--complete", fmt::format("{}", plot.complete_up_to)});
     if (status == 0) return {};
-    if (status != kNoMatplotlib && status != kNoProgram) return fmt::format("no plot: {} failed", helper.string());
-    tried += (tried.empty() ? "" : ", ") + python + (status == kNoProgram ? " (not found)" : " (no Matplotlib)");
+    if (status != kNoMatplotlib && status != kNoProgram)
+      return fmt::format("no plot: {} failed", helper.string());
+    tried += (tried.empty() ? "" : ", ") + python +
+             (status == kNoProgram ? " (not found)" : " (no Matplotlib)");
   }
-  return fmt::format("no plot: it needs Python with Matplotlib; tried {}. Install it, or name a Python in WEFT_PYTHON", tried);
+  return fmt::format(
+      "no plot: it needs Python with Matplotlib; tried {}. Install it, or name a Python in "
+      "WEFT_PYTHON",
+      tried);
 }
 
 }  // namespace weft::command

@@ -1,4 +1,5 @@
-// Draws random problems, with the awkward ones (extent 1, primes, empty boxes, more ranks than points) made common.
+// Draws random problems, with the awkward ones (extent 1, primes, empty boxes, more ranks than
+// points) made common.
 #include "problem.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +54,8 @@ void choose_kinds(Choices& choices, Problem& problem) {
     return;
   }
   for (Kind& kind : problem.kinds) kind = choices.chance(80) ? Kind::c2c : Kind::none;
-  const auto chosen = static_cast<std::size_t>(choices.between(0, static_cast<std::int64_t>(dimensions) - 1));
+  const auto chosen =
+      static_cast<std::size_t>(choices.between(0, static_cast<std::int64_t>(dimensions) - 1));
   problem.real_input = choices.chance(50);
   problem.kinds[chosen] = problem.real_input ? Kind::r2c : Kind::c2c;
 }
@@ -86,7 +88,9 @@ void bisect(Choices& choices, const Box& box, int count, std::vector<Box>& boxes
 template <class T>
 void shuffle(Choices& choices, std::vector<T>& values) {
   for (std::size_t i = values.size(); i > 1; --i)
-    std::swap(values[i - 1], values[static_cast<std::size_t>(choices.between(0, static_cast<std::int64_t>(i) - 1))]);
+    std::swap(
+        values[i - 1],
+        values[static_cast<std::size_t>(choices.between(0, static_cast<std::int64_t>(i) - 1))]);
 }
 
 std::vector<int> random_order(Choices& choices, int dimensions) {
@@ -129,19 +133,26 @@ std::string describe_side(const SideLayout& side) {
 
 const char* name_of_kind(Kind kind) {
   switch (kind) {
-    case Kind::c2c: return "c2c";
-    case Kind::r2c: return "r2c";
-    case Kind::none: return "none";
+    case Kind::c2c:
+      return "c2c";
+    case Kind::r2c:
+      return "r2c";
+    case Kind::none:
+      return "none";
   }
   return "?";
 }
 
 const char* name_of_normalization(Normalization normalization) {
   switch (normalization) {
-    case Normalization::backward: return "backward";
-    case Normalization::forward: return "forward";
-    case Normalization::ortho: return "ortho";
-    case Normalization::none: return "none";
+    case Normalization::backward:
+      return "backward";
+    case Normalization::forward:
+      return "forward";
+    case Normalization::ortho:
+      return "ortho";
+    case Normalization::none:
+      return "none";
   }
   return "?";
 }
@@ -174,16 +185,19 @@ Options Problem::options(int rank) const {
 std::string Problem::description() const {
   std::string names;
   for (Kind kind : kinds) names += std::string(names.empty() ? "" : ",") + name_of_kind(kind);
-  return fmt::format("{} kinds {} {} {} -> {}; {} -> {}; {}, normalization {}, {}, exchange {}, engine {}, {}{}{}",
-                     to_string(shape), names, precision == Precision::double_ ? "double" : "single",
-                     real_input ? "real" : "complex", real_output ? "real" : "complex", describe_side(input),
-                     describe_side(output), counted(fields, "field"), name_of_normalization(normalization),
-                     in_place ? "in place" : "out of place", exchange, engine, counted(threads, "thread"),
-                     reversed_ranks ? ", ranks reversed" : "",
-                     misalignment > 0 ? fmt::format(", arrays misaligned by {}", counted(misalignment, "element")) : "");
+  return fmt::format(
+      "{} kinds {} {} {} -> {}; {} -> {}; {}, normalization {}, {}, exchange {}, engine {}, {}{}{}",
+      to_string(shape), names, precision == Precision::double_ ? "double" : "single",
+      real_input ? "real" : "complex", real_output ? "real" : "complex", describe_side(input),
+      describe_side(output), counted(fields, "field"), name_of_normalization(normalization),
+      in_place ? "in place" : "out of place", exchange, engine, counted(threads, "thread"),
+      reversed_ranks ? ", ranks reversed" : "",
+      misalignment > 0 ? fmt::format(", arrays misaligned by {}", counted(misalignment, "element"))
+                       : "");
 }
 
-Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks, const Choosable& choosable) {
+Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks,
+                       const Choosable& choosable) {
   Choices choices(hash(seed) + static_cast<std::uint64_t>(number));
   Problem problem;
   problem.shape = random_shape(choices);

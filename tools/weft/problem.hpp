@@ -1,4 +1,5 @@
-// Random problems for `weft check`: everything that a user may ask of a plan, made from two numbers.
+// Random problems for `weft check`: everything that a user may ask of a plan, made from two
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct Problem {
   std::string exchange;
   std::string engine;
   int threads = 1;
-  bool reversed_ranks = false;   ///< the plan's communicator numbers the ranks backwards
-  int misalignment = 0;          ///< elements by which the user's arrays start off a 64-byte boundary
+  bool reversed_ranks = false;  ///< the plan's communicator numbers the ranks backwards
+  int misalignment = 0;  ///< elements by which the user's arrays start off a 64-byte boundary
 
   Options options(int rank) const;
   /// One line for people.
@@ -48,6 +49,7 @@ struct Choosable {
 };
 
 /// The same on every rank and every machine.
-Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks, const Choosable& choosable);
+Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks,
+                       const Choosable& choosable);
 
 }  // namespace weft::command

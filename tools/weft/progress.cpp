@@ -17,7 +17,8 @@ bool stderr_is_terminal() {
 
 void Progress::update(const std::string& work, double done) {
   if (!shown_) return;
-  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const double now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   if (drawn_ && now - last_ < 0.1) return;
   last_ = now;
   drawn_ = true;

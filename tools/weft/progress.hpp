@@ -1,4 +1,5 @@
-// Progress: one line on stderr that says how far long work has come. Quiet when nobody watches a terminal.
+// Progress: one line on stderr that says how far long work has come. Quiet when nobody watches a
+// terminal.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Pseudo-random numbers by hashing: the value of a point depends on its global index alone, so any rank can make any part of
-// the same field, and a problem can be repeated from two small numbers.
+// Pseudo-random numbers by hashing: the value of a point depends on its global index alone, so any
+// rank can make any part of the same field, and a problem can be repeated from two small numbers.
 #pragma once
 
 #include <complex>
@@ -10,7 +10,8 @@
 
 namespace weft::command {
 
-/// SplitMix64's output function (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+/// SplitMix64's output function (Steele, Lea, Flood: Fast splittable pseudorandom number
+/// generators, OOPSLA 2014).
 inline std::uint64_t hash(std::uint64_t value) noexcept {
   value += 0x9e3779b97f4a7c15u;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -75,7 +76,8 @@ class Choices {
   std::uint64_t next() noexcept { return hash(state_++); }
   /// Uniform in [lower, upper].
   std::int64_t between(std::int64_t lower, std::int64_t upper) noexcept {
-    return lower + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(upper - lower + 1));
+    return lower +
+           static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(upper - lower + 1));
   }
   bool chance(int percent) noexcept { return between(1, 100) <= percent; }
   template <class Container>

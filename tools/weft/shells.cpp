@@ -43,13 +43,16 @@ LocalSums sum_box(const ShellGeometry& geometry, const Array<std::complex<Real>>
   const Box& box = spectrum.box();
   const int last = box.dimensions() - 1;
   std::vector<std::vector<double>> squared;
-  for (int axis = 0; axis <= last; ++axis) squared.push_back(squared_wavenumbers(geometry, box, axis));
-  LocalSums sums{std::vector<long double>(geometry.shells()), std::vector<std::int64_t>(geometry.shells())};
+  for (int axis = 0; axis <= last; ++axis)
+    squared.push_back(squared_wavenumbers(geometry, box, axis));
+  LocalSums sums{std::vector<long double>(geometry.shells()),
+                 std::vector<std::int64_t>(geometry.shells())};
   for_each_row(box, [&](const Index& first) {
     double base = 0;
     std::int64_t row_weight = 1;
     for (int axis = 0; axis < last; ++axis) {
-      base += squared[static_cast<std::size_t>(axis)][static_cast<std::size_t>(first[axis] - box.lower[axis])];
+      base += squared[static_cast<std::size_t>(axis)]
+                     [static_cast<std::size_t>(first[axis] - box.lower[axis])];
       if (axis == geometry.halved_axis) row_weight = weight_of(geometry, first[axis]);
     }
     const std::complex<Real>* row = &spectrum(first);
@@ -67,7 +70,8 @@ LocalSums sum_box(const ShellGeometry& geometry, const Array<std::complex<Real>>
 
 }  // namespace
 
-ShellGeometry ShellGeometry::from_lengths(const Shape& shape, const std::vector<double>& lengths, int halved_axis) {
+ShellGeometry ShellGeometry::from_lengths(const Shape& shape, const std::vector<double>& lengths,
+                                          int halved_axis) {
   ShellGeometry result{shape, {}, halved_axis};
   const double longest = *std::max_element(lengths.begin(), lengths.end());
   for (double length : lengths) result.unit.push_back(longest / length);
@@ -78,8 +82,9 @@ double ShellGeometry::complete_up_to() const {
   double result = HUGE_VAL;
   for (int axis = 0; axis < shape.size(); ++axis)
     if (shape[axis] > 1)
-      result = std::min(result, static_cast<double>(shape[axis] / 2) * unit[static_cast<std::size_t>(axis)]);
-  return std::isinf(result) ? 0 : result;
+      result = std::min(
+          result, static_cast<double>(shape[axis] / 2) * unit[static_cast<std::size_t>(axis)]);
+  return std::isinf(result) ? 0 : std::max(0.0, std::floor(result - 0.5));
 }
 
 std::size_t ShellGeometry::shells() const {
@@ -92,15 +97,20 @@ std::size_t ShellGeometry::shells() const {
 }
 
 template <class Real>
-ShellSums sum_shells(const World& world, const ShellGeometry& geometry, const Array<std::complex<Real>>& spectrum) {
+ShellSums sum_shells(const World& world, const ShellGeometry& geometry,
+                     const Array<std::complex<Real>>& spectrum) {
   const LocalSums local = sum_box(geometry, spectrum);
   const int count = static_cast<int>(local.squares.size());
   const auto points = static_cast<double>(geometry.shape.product());
   ShellSums result;
   result.energy.assign(local.squares.begin(), local.squares.end());
   result.modes = local.modes;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, result.energy.data(), count, MPI_DOUBLE, MPI_SUM, world.comm()), "MPI_Allreduce");
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, result.modes.data(), count, MPI_INT64_T, MPI_SUM, world.comm()), "MPI_Allreduce");
+  check_mpi(
+      MPI_Allreduce(MPI_IN_PLACE, result.energy.data(), count, MPI_DOUBLE, MPI_SUM, world.comm()),
+      "MPI_Allreduce");
+  check_mpi(
+      MPI_Allreduce(MPI_IN_PLACE, result.modes.data(), count, MPI_INT64_T, MPI_SUM, world.comm()),
+      "MPI_Allreduce");
   for (double& energy : result.energy) {
     result.total += energy;
     energy /= points * points;
@@ -108,7 +118,9 @@ ShellSums sum_shells(const World& world, const ShellGeometry& geometry, const Ar
   return result;
 }
 
-template ShellSums sum_shells<float>(const World&, const ShellGeometry&, const Array<std::complex<float>>&);
-template ShellSums sum_shells<double>(const World&, const ShellGeometry&, const Array<std::complex<double>>&);
+template ShellSums sum_shells<float>(const World&, const ShellGeometry&,
+                                     const Array<std::complex<float>>&);
+template ShellSums sum_shells<double>(const World&, const ShellGeometry&,
+                                      const Array<std::complex<double>>&);
 
 }  // namespace weft::command

@@ -1,4 +1,5 @@
-// Subcommand: what main() knows about each of the command's verbs. Every file with a verb offers one maker.
+// Subcommand: what main() knows about each of the command's verbs. Every file with a verb offers
+// one maker.
 #pragma once
 
 #include <functional>

@@ -16,11 +16,13 @@
 namespace weft::command {
 namespace {
 
-/// What memory holds that nobody has written: as a float or double it is a NaN, so that reading it shows too.
+/// What memory holds that nobody has written: as a float or double it is a NaN, so that reading it
+/// shows too.
 constexpr int kUntouched = 0xff;
 constexpr std::size_t kGuardBytes = 64;
 
-/// Memory of a user: `fields` arrays one after another, filled with kUntouched, with a guard at the end.
+/// Memory of a user: `fields` arrays one after another, filled with kUntouched, with a guard at the
+/// end.
 class UserMemory {
  public:
   UserMemory(std::int64_t bytes, std::int64_t misalignment_bytes)
@@ -32,8 +34,12 @@ class UserMemory {
 
   void clear() { std::memset(data(), kUntouched, bytes_); }
   void* data() const { return static_cast<char*>(memory_.get()) + offset_; }
-  std::vector<char> copy() const { return {static_cast<char*>(data()), static_cast<char*>(data()) + bytes_}; }
-  bool equals(const std::vector<char>& other) const { return std::memcmp(data(), other.data(), bytes_) == 0; }
+  std::vector<char> copy() const {
+    return {static_cast<char*>(data()), static_cast<char*>(data()) + bytes_};
+  }
+  bool equals(const std::vector<char>& other) const {
+    return std::memcmp(data(), other.data(), bytes_) == 0;
+  }
   template <class T>
   Array<T> array(const Layout& layout, int rank, int fields, std::int64_t field_stride) const {
     return {layout, rank, fields, field_stride, std::shared_ptr<void>(memory_, data())};
@@ -68,11 +74,13 @@ class Trial {
   Trial(MPI_Comm comm, const Problem& problem, int rank)
       : problem_(problem), plan_(comm, problem.shape, problem.options(rank)), rank_(rank) {}
 
-  /// What is wrong on this rank; empty when nothing is. Collective: every rank does all calls whatever it finds.
+  /// What is wrong on this rank; empty when nothing is. Collective: every rank does all calls
+  /// whatever it finds.
   std::string run(std::uint64_t seed) {
     std::string trouble = check_plan();
     for (std::uint64_t round = 0; round < 2; ++round) {
-      for (const std::string& found : {try_forward(seed + 10 * round), try_backward(seed + 10 * round + 5)})
+      for (const std::string& found :
+           {try_forward(seed + 10 * round), try_backward(seed + 10 * round + 5)})
         if (trouble.empty()) trouble = found;
     }
     return trouble;
@@ -82,8 +90,10 @@ class Trial {
   std::string check_plan() const {
     const PlanMemory memory = plan_.memory();
     if (memory.buffers < 0 || memory.window < 0 || memory.tiles < 0) return "memory() is negative";
-    if (!(plan_.output_layout().shape() == output_shape())) return "the output layout has the wrong shape";
-    if (plan_.options().exchange == "auto" || plan_.options().engine == "auto") return "options() still say auto";
+    if (!(plan_.output_layout().shape() == output_shape()))
+      return "the output layout has the wrong shape";
+    if (plan_.options().exchange == "auto" || plan_.options().engine == "auto")
+      return "options() still say auto";
     return {};
   }
 
@@ -94,26 +104,33 @@ class Trial {
     for (int field = 0; field < problem_.fields; ++field) {
       const RandomField random(problem_.shape, seed + 1000 * static_cast<std::uint64_t>(field));
       std::vector<LongComplex>& values = fields.emplace_back();
-      for (std::int64_t i = 0; i < problem_.shape.product(); ++i) values.push_back(widen(random.at<In>(i)));
+      for (std::int64_t i = 0; i < problem_.shape.product(); ++i)
+        values.push_back(widen(random.at<In>(i)));
     }
     return fields;
   }
 
   GlobalFields transformed(const GlobalFields& fields) const {
     GlobalFields result;
-    for (const auto& field : fields) result.push_back(direct_transform(problem_.shape, problem_.kinds, field));
+    for (const auto& field : fields)
+      result.push_back(direct_transform(problem_.shape, problem_.kinds, field));
     return result;
   }
 
   /// The factor of `direction` on an unscaled forward sum, or on what the exact inverse gives.
   long double scale(Direction direction) const {
-    const auto points = static_cast<long double>(transformed_points(problem_.shape, problem_.kinds));
+    const auto points =
+        static_cast<long double>(transformed_points(problem_.shape, problem_.kinds));
     const bool forward = direction == Direction::forward;
     switch (problem_.normalization) {
-      case Normalization::backward: return 1;
-      case Normalization::forward: return forward ? 1 / points : points;
-      case Normalization::ortho: return forward ? 1 / std::sqrt(points) : std::sqrt(points);
-      case Normalization::none: return forward ? 1 : points;
+      case Normalization::backward:
+        return 1;
+      case Normalization::forward:
+        return forward ? 1 / points : points;
+      case Normalization::ortho:
+        return forward ? 1 / std::sqrt(points) : std::sqrt(points);
+      case Normalization::none:
+        return forward ? 1 : points;
     }
     return 0;
   }
@@ -132,31 +149,35 @@ class Trial {
   std::string try_forward(std::uint64_t seed) {
     const GlobalFields values = random_fields(seed);
     const auto call = [&](const In* from, Out* to) { plan_.forward(from, to); };
-    return try_direction<In, Out>("forward", values, transformed(values), scale(Direction::forward), call);
+    return try_direction<In, Out>("forward", values, transformed(values), scale(Direction::forward),
+                                  call);
   }
 
   std::string try_backward(std::uint64_t seed) {
     const GlobalFields values = random_fields(seed);
     const auto call = [&](const Out* from, In* to) { plan_.backward(from, to); };
-    return try_direction<Out, In>("backward", transformed(values), values, scale(Direction::backward), call);
+    return try_direction<Out, In>("backward", transformed(values), values,
+                                  scale(Direction::backward), call);
   }
 
   template <class T>
   Array<T> array_on(const UserMemory& memory, bool forward_input) const {
-    return forward_input
-               ? memory.array<T>(plan_.input_layout(), rank_, problem_.fields, plan_.input_field_stride())
-               : memory.array<T>(plan_.output_layout(), rank_, problem_.fields, plan_.output_field_stride());
+    return forward_input ? memory.array<T>(plan_.input_layout(), rank_, problem_.fields,
+                                           plan_.input_field_stride())
+                         : memory.array<T>(plan_.output_layout(), rank_, problem_.fields,
+                                           plan_.output_field_stride());
   }
 
   /// Calls with `given` and expects `wanted` times `factor`.
   template <class From, class To, class Call>
-  std::string try_direction(const std::string& name, const GlobalFields& given, const GlobalFields& wanted,
-                            long double factor, const Call& call) {
+  std::string try_direction(const std::string& name, const GlobalFields& given,
+                            const GlobalFields& wanted, long double factor, const Call& call) {
     const bool forward = name == "forward";
     const std::int64_t from_bytes = forward ? input_bytes() : output_bytes();
     const std::int64_t to_bytes = forward ? output_bytes() : input_bytes();
-    const UserMemory from_memory = memory_for(problem_.in_place ? std::max(from_bytes, to_bytes) : from_bytes,
-                                              problem_.in_place ? sizeof(Out) : sizeof(From));
+    const UserMemory from_memory =
+        memory_for(problem_.in_place ? std::max(from_bytes, to_bytes) : from_bytes,
+                   problem_.in_place ? sizeof(Out) : sizeof(From));
     const UserMemory to_memory = problem_.in_place ? from_memory : memory_for(to_bytes, sizeof(To));
     Array<From> from = array_on<From>(from_memory, forward);
     Array<To> to = array_on<To>(to_memory, !forward);
@@ -164,8 +185,10 @@ class Trial {
     const std::vector<char> before = from_memory.copy();
     call(from.data(), to.data());
     if (!problem_.in_place && !from_memory.equals(before)) return name + " changed its input";
-    if (!problem_.in_place && !only_box_written(to_memory, to, !forward)) return name + " wrote outside the output's box";
-    if (!guard_intact(to_memory, to_bytes, from_bytes)) return name + " wrote beyond the end of the array";
+    if (!problem_.in_place && !only_box_written(to_memory, to, !forward))
+      return name + " wrote outside the output's box";
+    if (!guard_intact(to_memory, to_bytes, from_bytes))
+      return name + " wrote beyond the end of the array";
     return compare(name, to, wanted, factor);
   }
 
@@ -173,22 +196,27 @@ class Trial {
   void put(const GlobalFields& values, Array<T>& array) const {
     const RandomField indexer(array.layout().shape(), 0);
     for (int field = 0; field < problem_.fields; ++field)
-      array.fill([&](const Index& index) { return narrow<T>(
-                     values[static_cast<std::size_t>(field)][static_cast<std::size_t>(indexer.linear(index))]); },
-                 field);
+      array.fill(
+          [&](const Index& index) {
+            return narrow<T>(values[static_cast<std::size_t>(field)]
+                                   [static_cast<std::size_t>(indexer.linear(index))]);
+          },
+          field);
   }
 
   /// Fresh memory with nothing but the box copied into it must equal the memory.
   template <class T>
   bool only_box_written(const UserMemory& memory, const Array<T>& array, bool forward_input) const {
-    const UserMemory expected = memory_for(forward_input ? input_bytes() : output_bytes(), sizeof(T));
+    const UserMemory expected =
+        memory_for(forward_input ? input_bytes() : output_bytes(), sizeof(T));
     Array<T> copy = array_on<T>(expected, forward_input);
     for (int field = 0; field < problem_.fields; ++field)
       copy.for_each([&](const Index& index, T& element) { element = array(index, field); }, field);
     return memory.equals(expected.copy());
   }
 
-  bool guard_intact(const UserMemory& memory, std::int64_t to_bytes, std::int64_t from_bytes) const {
+  bool guard_intact(const UserMemory& memory, std::int64_t to_bytes,
+                    std::int64_t from_bytes) const {
     const std::vector<char> bytes = memory.copy();
     const std::int64_t used = problem_.in_place ? std::max(to_bytes, from_bytes) : to_bytes;
     for (std::size_t i = static_cast<std::size_t>(used); i < bytes.size(); ++i)
@@ -201,14 +229,17 @@ class Trial {
     using Real = typename RealOf<In>::type;
     const std::int64_t points = transformed_points(problem_.shape, problem_.kinds);
     if (all_none()) return 0;
-    return 20 * std::numeric_limits<Real>::epsilon() * (1 + std::log2(static_cast<long double>(points)));
+    return 20 * std::numeric_limits<Real>::epsilon() *
+           (1 + std::log2(static_cast<long double>(points)));
   }
   bool all_none() const {
-    return std::all_of(problem_.kinds.begin(), problem_.kinds.end(), [](Kind kind) { return kind == Kind::none; });
+    return std::all_of(problem_.kinds.begin(), problem_.kinds.end(),
+                       [](Kind kind) { return kind == Kind::none; });
   }
 
   template <class T>
-  std::string compare(const std::string& name, const Array<T>& array, const GlobalFields& wanted, long double factor) const {
+  std::string compare(const std::string& name, const Array<T>& array, const GlobalFields& wanted,
+                      long double factor) const {
     const RandomField indexer(array.layout().shape(), 0);
     std::string trouble;
     for (int field = 0; field < problem_.fields; ++field) {
@@ -219,11 +250,15 @@ class Trial {
           tolerance() * factor * std::sqrt(squares / static_cast<long double>(values.size()));
       array.for_each(
           [&](const Index& index, const T& element) {
-            const LongComplex expected = factor * values[static_cast<std::size_t>(indexer.linear(index))];
+            const LongComplex expected =
+                factor * values[static_cast<std::size_t>(indexer.linear(index))];
             if (std::abs(widen(element) - expected) <= allowed || !trouble.empty()) return;
-            trouble = fmt::format("{} field {} at ({}): got {:g}{:+g}i, expected {:g}{:+g}i", name, field,
-                                  fmt::join(std::vector<std::int64_t>(index.begin(), index.end()), ","),
-                                  widen(element).real(), widen(element).imag(), expected.real(), expected.imag());
+            trouble = fmt::format(
+                "{} field {} at ({}): got {:.7g}{:+.7g}i, expected {:.7g}{:+.7g}i, "
+                "off by {:.1e} where {:.1e} is allowed",
+                name, field, fmt::join(std::vector<std::int64_t>(index.begin(), index.end()), ","),
+                widen(element).real(), widen(element).imag(), expected.real(), expected.imag(),
+                std::abs(widen(element) - expected), allowed);
           },
           field);
     }
@@ -239,7 +274,8 @@ class Trial {
 class TrialComm {
  public:
   TrialComm(const World& world, bool reversed) {
-    check_mpi(MPI_Comm_split(world.comm(), 0, reversed ? -world.rank() : world.rank(), &comm_), "MPI_Comm_split");
+    check_mpi(MPI_Comm_split(world.comm(), 0, reversed ? -world.rank() : world.rank(), &comm_),
+              "MPI_Comm_split");
   }
   ~TrialComm() { MPI_Comm_free(&comm_); }
   TrialComm(const TrialComm&) = delete;

@@ -31,13 +31,15 @@ void watch(const std::string& line, unsigned seconds) {
   g_length = std::min(line.size(), g_line.size() - 1);
   std::copy_n(line.data(), g_length, g_line.data());
   g_line[g_length++] = '\n';
-  for (int signal : {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(signal, tell_and_end);
+  for (int signal : {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    std::signal(signal, tell_and_end);
   alarm(seconds);
 }
 
 void stop_watching() {
   alarm(0);
-  for (int signal : {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(signal, SIG_DFL);
+  for (int signal : {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    std::signal(signal, SIG_DFL);
 }
 
 }  // namespace weft::command

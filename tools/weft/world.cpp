@@ -40,7 +40,9 @@ void check_mpi(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(ErrorCode::mpi_failure, fmt::format("{} failed: {}", call, std::string(text, static_cast<std::size_t>(length))));
+  throw Error(
+      ErrorCode::mpi_failure,
+      fmt::format("{} failed: {}", call, std::string(text, static_cast<std::size_t>(length))));
 }
 
 World::World() { check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &failures_), "MPI_Comm_dup"); }
@@ -48,9 +50,13 @@ World::World() { check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &failures_), "MPI_Comm_d
 World::~World() { MPI_Comm_free(&failures_); }
 
 double World::max(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MAX); }
-std::int64_t World::max(std::int64_t value) const { return all_reduce(value, MPI_INT64_T, MPI_MAX); }
+std::int64_t World::max(std::int64_t value) const {
+  return all_reduce(value, MPI_INT64_T, MPI_MAX);
+}
 double World::sum(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_SUM); }
-std::int64_t World::sum(std::int64_t value) const { return all_reduce(value, MPI_INT64_T, MPI_SUM); }
+std::int64_t World::sum(std::int64_t value) const {
+  return all_reduce(value, MPI_INT64_T, MPI_SUM);
+}
 
 std::string World::broadcast(std::string text, int root) const {
   std::int64_t length = static_cast<std::int64_t>(text.size());

@@ -1,5 +1,6 @@
-// World: the ranks that run one subcommand, and the few collective calls that the subcommands share. It also decides how a
-// failure is told: once, whoever noticed it, and without leaving other ranks waiting.
+// World: the ranks that run one subcommand, and the few collective calls that the subcommands
+// share. It also decides how a failure is told: once, whoever noticed it, and without leaving other
+// ranks waiting.
 #pragma once
 
 #include <mpi.h>
@@ -44,19 +45,21 @@ class World {
   std::int64_t sum(std::int64_t value) const;
   /// `text` of rank `root`.
   std::string broadcast(std::string text, int root = 0) const;
-  /// The first text that is not empty, by rank: the way in which an error of one rank becomes an error of all.
+  /// The first text that is not empty, by rank: the way in which an error of one rank becomes an
+  /// error of all.
   std::string first_text(const std::string& text) const;
 
   /// Waits for all ranks without keeping a core busy, for when one rank does something long.
   void wait_politely() const;
 
-  /// Prints `message` once and returns `status`, when all ranks come here. A rank that comes alone ends the job, since the
-  /// others wait for it somewhere else.
+  /// Prints `message` once and returns `status`, when all ranks come here. A rank that comes alone
+  /// ends the job, since the others wait for it somewhere else.
   int fail(const std::string& message, int status) const;
 
  private:
   Session session_;
-  MPI_Comm failures_ = MPI_COMM_NULL;  ///< of its own, so that it matches no collective call of the work itself
+  MPI_Comm failures_ =
+      MPI_COMM_NULL;  ///< of its own, so that it matches no collective call of the work itself
 };
 
 }  // namespace weft::command

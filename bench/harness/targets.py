@@ -1,0 +1,222 @@
+"""What is wanted of Weft, as functions of the measured rows, and how much of it was reached.
+
+Every target looks at one problem and config at a time and gives the worst value over both directions and over all
+of Weft's variants that it is meant for; the best is shown beside it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+
+from .results import ONE_PROCESS, config_of, config_text, fastest, is_weft, sections
+
+LARGE = 256**3  # points; "256^3 and above"
+EXCHANGES = ("pairwise exchange", "alltoallv exchange")
+MPI_RIVALS = ("fftw_mpi", "mkl_cluster", "heffte", "p3dfft", "2decomp", "mpi4py_fft")
+
+
+@dataclasses.dataclass
+class Section:
+    """The rows of a problem and config, and all rows of the problem for comparisons across configs."""
+
+    problem: tuple[str, str, str]
+    config: tuple[int, int]
+    rows: list[dict]
+    all_rows: list[dict]
+    cores: int
+
+    @property
+    def points(self) -> int:
+        return math.prod(int(extent) for extent in self.problem[0].split("x"))
+
+    @property
+    def large(self) -> bool:
+        return self.points >= LARGE
+
+    @property
+    def element_bytes(self) -> int:
+        return (8 if self.problem[1] == "r2c" else 16) // (1 if self.problem[2] == "double" else 2)
+
+    def weft(self, direction: str, exchanges=False, config=None) -> list[dict]:
+        """Weft's rows: those with its own choice of exchange, or those with a named one."""
+        return [
+            row
+            for row in (self.rows if config is None else self.all_rows)
+            if is_weft(row)
+            and row["direction"] == direction
+            and config_of(row) == (config or self.config)
+            and (row["options"] in EXCHANGES) == exchanges
+        ]
+
+    def rival(self, direction: str, libraries, options: str = "") -> dict | None:
+        return fastest(
+            row
+            for row in self.rows
+            if row["library"] in libraries and row["direction"] == direction and options in (row["options"], "")
+        )
+
+
+Values = Iterable[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """`values(section)` gives what was reached, none where the target does not apply or lacks a row."""
+
+    text: str
+    wanted: Callable[[Section], float]
+    values: Callable[[Section], Values]
+    at_most: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """A line of the list."""
+
+    text: str
+    where: str
+    wanted: float
+    at_most: bool
+    best: float
+    worst: float
+
+    @property
+    def done(self) -> bool:
+        # Shown with two digits, so judged with them.
+        return round(self.worst, 2) <= self.wanted if self.at_most else round(self.worst, 2) >= self.wanted
+
+
+def over_rival(libraries, options: str = "", inverse=False, exchanges=False, only=lambda section: True):
+    """Weft / rival (or rival / Weft) for each direction and variant."""
+
+    def values(section: Section) -> Values:
+        if not only(section):
+            return
+        for direction in ("forward", "backward"):
+            rival = section.rival(direction, libraries, options)
+            for row in section.weft(direction, exchanges) if rival else ():
+                ratio = row["min_s"] / rival["min_s"]
+                yield 1 / ratio if inverse else ratio
+
+    return values
+
+
+def over_floor(section: Section) -> Values:
+    for direction in ("forward", "backward"):
+        parts = [row for row in section.rows if row["library"] == "floor" and row["direction"] == direction]
+        best = fastest(section.weft(direction))
+        if section.large and len(parts) == 2 and best:
+            yield best["min_s"] / max(row["min_s"] for row in parts)
+
+
+def ranks_over_threads(section: Section) -> Values:
+    """P ranks on P cores beside one rank with P threads, variant by variant."""
+    ranks, threads = section.config
+    if threads > 1 or ranks == 1 or ranks > section.cores:
+        return
+    for direction in ("forward", "backward"):
+        threaded = {row["options"]: row for row in section.weft(direction, config=(1, ranks))}
+        for row in section.weft(direction):
+            if row["options"] in threaded:
+                yield row["min_s"] / threaded[row["options"]]["min_s"]
+
+
+def thread_gain(section: Section) -> Values:
+    if section.config != (1, 2) or section.cores < 2 or not section.large:
+        return
+    for direction in ("forward", "backward"):
+        alone = {row["options"]: row for row in section.weft(direction, config=(1, 1))}
+        for row in section.weft(direction):
+            if row["options"] in alone:
+                yield alone[row["options"]]["min_s"] / row["min_s"]
+
+
+def planning_time(section: Section) -> Values:
+    if section.points == LARGE:
+        for row in section.weft("forward"):
+            yield row["plan_s"]
+
+
+def plan_memory(section: Section) -> Values:
+    local_bytes = math.ceil(section.points / section.config[0]) * section.element_bytes
+    for row in section.weft("forward"):
+        if "plan_bytes" in row and row["options"].startswith("out of place"):
+            yield row["plan_bytes"] / local_bytes
+
+
+def on_ranks(section: Section) -> bool:
+    return section.config[0] > 1 and section.config[1] == 1
+
+
+TARGETS = (
+    Target(
+        "Weft / threaded MKL DFTI in place, on as many cores",
+        lambda section: 0.75 if section.large else 1.0,
+        over_rival(("mkl_dfti",), "in place", only=lambda section: section.config != (1, 1)),
+    ),
+    Target(
+        "best of FFTW-MPI and MKL cluster FFT / Weft",
+        lambda section: 2.5,
+        over_rival(("fftw_mpi", "mkl_cluster"), inverse=True, only=lambda s: on_ranks(s) and s.large),
+        at_most=False,
+    ),
+    Target(
+        "FFTW-MPI / Weft, 2-D",
+        lambda section: 3.0,
+        over_rival(("fftw_mpi",), inverse=True, only=lambda s: on_ranks(s) and s.problem[0] == "16384x16384"),
+        at_most=False,
+    ),
+    Target(
+        "best MPI rival / Weft with exchange=pairwise and alltoallv",
+        lambda section: 1.8 if section.large else 1.0,
+        over_rival(MPI_RIVALS, inverse=True, exchanges=True, only=on_ranks),
+        at_most=False,
+    ),
+    Target("Weft's best / floor (two sweeps, or engine in cache)", lambda section: 1.5, over_floor),
+    Target("P ranks / 1 rank with P threads", lambda section: 1.1, ranks_over_threads),
+    Target(
+        "1 rank, 1 thread: Weft / best of MKL DFTI and FFTW",
+        lambda section: 1.0,
+        over_rival(("mkl_dfti", "fftw_threads"), only=lambda section: section.config == (1, 1)),
+    ),
+    Target("1 thread / 2 threads", lambda section: 1.8, thread_gain, at_most=False),
+    Target("planning, seconds", lambda section: 1.0, planning_time),
+    Target("plan memory / local array, out of place", lambda section: 1.0, plan_memory),
+)
+
+
+def evaluate(results: dict) -> list[Reached]:
+    """Each target at each problem and config that has the rows for it."""
+    cores = int(results["machine"]["cores"])
+    lines = []
+    for target in TARGETS:
+        for problem, config, rows in sections(results["rows"], cores):
+            same = [row for row in results["rows"] if tuple(row[key] for key in ("shape", "kind", "precision")) == problem]
+            section = Section(problem, config, rows, same, cores)
+            values = sorted(target.values(section), reverse=not target.at_most)
+            if values:
+                where = f"{' '.join(problem)}, {config_text(config, cores)}"
+                wanted = target.wanted(section)
+                lines.append(Reached(target.text, where, wanted, target.at_most, values[0], values[-1]))
+    return lines
+
+
+def print_targets(results: dict, out):
+    lines = evaluate(results)
+    if not lines:
+        return
+    print("\nWanted, and reached (best ... worst over directions and Weft's variants):", file=out)
+    text = ""
+    for line in lines:
+        if line.text != text:
+            text = line.text
+            print(f"  {text}", file=out)
+        bound = f"{'<=' if line.at_most else '>='} {line.wanted:g}"
+        reached = f"{line.best:.2f}" if line.best == line.worst else f"{line.best:.2f} ... {line.worst:.2f}"
+        verdict = "" if line.done else "  missed"
+        print(f"    {line.where:<42} wanted {bound:<8} reached {reached}{verdict}", file=out)
+
+
+__all__ = ["ONE_PROCESS", "Reached", "evaluate", "print_targets"]

@@ -1,0 +1,47 @@
+// The table of exchange methods, and the choice by name.
+#include "exchange/exchange.hpp"
+
+#include <array>
+
+#include "exchange/methods.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+
+Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
+  const std::int64_t n = block.extent(cut_axis);
+  Box part = block;
+  part.lower[cut_axis] = block.lower[cut_axis] + n * chunk / chunks;
+  part.upper[cut_axis] = block.lower[cut_axis] + n * (chunk + 1) / chunks;
+  return part;
+}
+
+std::span<const ExchangeMethod* const> exchange_table() {
+  static const std::array table{&shared_method(), &mixed_method(), &pairwise_method(),
+                                &alltoallv_method()};
+  return table;
+}
+
+const ExchangeMethod& exchange_named(std::string_view name) {
+  std::string known;
+  for (const ExchangeMethod* method : exchange_table()) {
+    if (method->name() == name) return *method;
+    known.append(known.empty() ? "" : ", ").append(method->name());
+  }
+  throw Error(ErrorCode::unavailable,
+              "there is no exchange \"" + std::string(name) + "\"; this build has " + known);
+}
+
+const ExchangeMethod& default_exchange(const ExchangeProblem& problem) {
+  if (problem.node->size() == problem.comm->size()) return shared_method();
+  const bool neighbours = problem.comm->max(std::int64_t{problem.node->size()}) > 1;
+  return neighbours ? mixed_method() : pairwise_method();
+}
+
+std::vector<std::string> exchanges() {
+  std::vector<std::string> names;
+  for (const ExchangeMethod* method : exchange_table()) names.emplace_back(method->name());
+  return names;
+}
+
+}  // namespace weft

@@ -1,0 +1,134 @@
+// Places and counts of blocks in message buffers.
+#include "exchange/message_exchange.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.hpp"
+
+namespace weft {
+
+BlockArea::BlockArea(std::vector<std::vector<std::int64_t>> sizes, std::int64_t granule_bytes)
+    : granule_bytes_(granule_bytes) {
+  chunk_offsets_.push_back(0);
+  for (const std::vector<std::int64_t>& chunk : sizes) {
+    std::vector<std::int64_t>& first = first_granule_.emplace_back(1, 0);
+    for (const std::int64_t bytes : chunk)
+      first.push_back(first.back() + (bytes + granule_bytes - 1) / granule_bytes);
+    chunk_offsets_.push_back(chunk_offsets_.back() + first.back() * granule_bytes);
+  }
+}
+
+std::int64_t BlockArea::unit_offset(int unit) const {
+  const int chunks = static_cast<int>(first_granule_.size());
+  return unit / chunks * field_bytes() + chunk_offsets_[static_cast<std::size_t>(unit % chunks)];
+}
+
+std::int64_t BlockArea::block_offset(int chunk, int block) const {
+  return first_granule_[static_cast<std::size_t>(chunk)][static_cast<std::size_t>(block)] *
+         granule_bytes_;
+}
+
+std::int64_t BlockArea::granules(int chunk, int block) const {
+  const std::vector<std::int64_t>& first = first_granule_[static_cast<std::size_t>(chunk)];
+  return first[static_cast<std::size_t>(block) + 1] - first[static_cast<std::size_t>(block)];
+}
+
+std::int64_t BlockArea::most_granules() const {
+  std::int64_t most = 0;
+  for (const std::vector<std::int64_t>& first : first_granule_) most = std::max(most, first.back());
+  return most;
+}
+
+ByteType::ByteType(std::int64_t bytes) {
+  const int count = to_int(bytes, "the size of a message granule", ErrorCode::internal);
+  check_mpi(MPI_Type_contiguous(count, MPI_BYTE, &type_), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+}
+
+ByteType::~ByteType() {
+  int finalized = 0;
+  if (type_ != MPI_DATATYPE_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+    MPI_Type_free(&type_);
+}
+
+ByteType::ByteType(ByteType&& other) noexcept
+    : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+
+ByteType& ByteType::operator=(ByteType&& other) noexcept {
+  std::swap(type_, other.type_);
+  return *this;
+}
+
+MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int64_t most_granules)
+    : problem_(std::move(problem)),
+      peers_(peers),
+      blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
+  const auto sends = sizes_of(blocks_.sends, true);
+  const auto receives = sizes_of(blocks_.receives, false);
+  for (;; granule_bytes_ *= 2) {
+    send_area_ = BlockArea(sends, granule_bytes_);
+    receive_area_ = BlockArea(receives, granule_bytes_);
+    const std::int64_t largest =
+        std::max(send_area_.most_granules(), receive_area_.most_granules());
+    // A unit of one granule per block cannot shrink any further.
+    const auto least =
+        static_cast<std::int64_t>(std::max(blocks_.sends.size(), blocks_.receives.size()));
+    if (problem_.comm->max(std::int64_t{largest > std::max(most_granules, least)}) == 0) break;
+  }
+  granule_ = ByteType(granule_bytes_);
+}
+
+bool MessageExchange::travels(const Block& block) const {
+  return block.peer != problem_.comm->rank() && serves(peers_, problem_, block.peer);
+}
+
+Box MessageExchange::part_of_unit(const Box& block, int unit) const {
+  return chunk_of(block, problem_.cut_axis, problem_.chunks, chunk_of_unit(unit));
+}
+
+/// The rank's own block has its place among the sends only, where it is loaded as well.
+std::vector<std::vector<std::int64_t>> MessageExchange::sizes_of(const std::vector<Block>& blocks,
+                                                                 bool own_block) const {
+  std::vector<std::vector<std::int64_t>> sizes(static_cast<std::size_t>(problem_.chunks));
+  for (int chunk = 0; chunk < problem_.chunks; ++chunk)
+    for (const Block& block : blocks) {
+      const bool own = block.peer == problem_.comm->rank() && serves(peers_, problem_, block.peer);
+      const bool here = travels(block) || (own && own_block);
+      sizes[static_cast<std::size_t>(chunk)].push_back(
+          here ? part_of_unit(block.box, chunk).volume() * problem_.element_bytes : 0);
+    }
+  return sizes;
+}
+
+ExchangeMemory MessageExchange::memory() const {
+  return {.send_bytes = send_area_.field_bytes() * problem_.fields,
+          .receive_bytes = receive_area_.field_bytes() * problem_.fields};
+}
+
+View MessageExchange::outbox(int unit, int block) const {
+  const Box part = part_of_unit(blocks_.sends[static_cast<std::size_t>(block)].box, unit);
+  const std::int64_t offset = buffers_.send_offset + send_area_.unit_offset(unit) +
+                              send_area_.block_offset(chunk_of_unit(unit), block);
+  return {kSlotSend, offset, part, dense_strides(part.extents(), problem_.order)};
+}
+
+View MessageExchange::inbox(int unit, int block) const {
+  const Block& from = blocks_.receives[static_cast<std::size_t>(block)];
+  if (from.peer == problem_.comm->rank()) {
+    const auto own = std::find_if(blocks_.sends.begin(), blocks_.sends.end(),
+                                  [&](const Block& sent) { return sent.peer == from.peer; });
+    return outbox(unit, static_cast<int>(own - blocks_.sends.begin()));
+  }
+  const Box part = part_of_unit(from.box, unit);
+  const std::int64_t offset = buffers_.receive_offset + receive_area_.unit_offset(unit) +
+                              receive_area_.block_offset(chunk_of_unit(unit), block);
+  return {kSlotReceive, offset, part, dense_strides(part.extents(), problem_.order)};
+}
+
+void MessageExchange::bind(std::span<std::byte* const> bases) {
+  send_base_ = bases[kSlotSend] + buffers_.send_offset;
+  receive_base_ = bases[kSlotReceive] + buffers_.receive_offset;
+}
+
+}  // namespace weft

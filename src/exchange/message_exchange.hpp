@@ -1,0 +1,99 @@
+// MessageExchange: what all exchanges by MPI messages have in common, namely where blocks lie in
+// the send and receive buffers and how they are counted. Who sends when is up to the methods
+// derived from it.
+#pragma once
+
+#include <mpi.h>
+
+#include "exchange/peers.hpp"
+
+namespace weft {
+
+/// Places of the blocks of one side. Units follow one another; within one, blocks do in the order
+/// of their peers, each rounded up to whole granules. Example: granule 64, blocks of 100 and 30
+/// bytes, 2 fields: offsets 0, 128, 192, 320.
+class BlockArea {
+ public:
+  BlockArea() = default;
+  /// `sizes[chunk][block]`: bytes of each chunk of each block; 0 for those that have no place here.
+  BlockArea(std::vector<std::vector<std::int64_t>> sizes, std::int64_t granule_bytes);
+
+  /// From the start of the area to a unit, and from the unit to a block in it.
+  std::int64_t unit_offset(int unit) const;
+  std::int64_t block_offset(int chunk, int block) const;
+  std::int64_t granules(int chunk, int block) const;
+  /// Of the largest unit.
+  std::int64_t most_granules() const;
+  std::int64_t field_bytes() const { return chunk_offsets_.empty() ? 0 : chunk_offsets_.back(); }
+
+ private:
+  std::int64_t granule_bytes_ = 1;
+  std::vector<std::vector<std::int64_t>> first_granule_;  // per chunk: of each block, then the end
+  std::vector<std::int64_t> chunk_offsets_;               // of each chunk, then the end
+};
+
+/// An MPI datatype of some bytes.
+class ByteType {
+ public:
+  ByteType() = default;
+  explicit ByteType(std::int64_t bytes);
+  ~ByteType();
+  ByteType(ByteType&& other) noexcept;
+  ByteType& operator=(ByteType&& other) noexcept;
+  MPI_Datatype get() const noexcept { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+class MessageExchange : public Exchange {
+ public:
+  ExchangeMemory memory() const final;
+  ExchangeTraffic traffic() const final { return traffic_to(peers_, problem_, blocks_.sends); }
+  void attach(const ExchangeBuffers& buffers) final { buffers_ = buffers; }
+  View outbox(int unit, int block) const final;
+  View inbox(int unit, int block) const final;
+
+ protected:
+  /// Collective over problem.comm. Counts and displacements within a unit stay below
+  /// `most_granules`, which MPI's int sets and tests make smaller: granules grow for that.
+  MessageExchange(ExchangeProblem problem, Peers peers, std::int64_t most_granules);
+
+  const ExchangeProblem& problem() const { return problem_; }
+  int units() const { return problem_.fields * problem_.chunks; }
+  int chunk_of_unit(int unit) const { return unit % problem_.chunks; }
+  const Redistribution& blocks() const { return blocks_; }
+  const BlockArea& send_area() const { return send_area_; }
+  const BlockArea& receive_area() const { return receive_area_; }
+  std::int64_t granule_bytes() const { return granule_bytes_; }
+  MPI_Datatype granule() const { return granule_.get(); }
+  /// True for a block that travels: its peer is served and not this rank.
+  bool travels(const Block& block) const;
+
+  void bind(std::span<std::byte* const> bases);
+  std::byte* send_unit(int unit) const { return send_base_ + send_area_.unit_offset(unit); }
+  std::byte* receive_unit(int unit) const {
+    return receive_base_ + receive_area_.unit_offset(unit);
+  }
+
+ private:
+  Box part_of_unit(const Box& block, int unit) const;
+  std::vector<std::vector<std::int64_t>> sizes_of(const std::vector<Block>& blocks,
+                                                  bool own_block) const;
+
+  ExchangeProblem problem_;
+  Peers peers_;
+  Redistribution blocks_;
+  std::int64_t granule_bytes_ = 64;
+  ByteType granule_;
+  BlockArea send_area_;
+  BlockArea receive_area_;
+  ExchangeBuffers buffers_;
+  std::byte* send_base_ = nullptr;
+  std::byte* receive_base_ = nullptr;
+};
+
+/// The most granules that an int can count.
+inline constexpr std::int64_t kMostGranules = 2147483647;
+
+}  // namespace weft

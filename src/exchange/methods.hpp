@@ -1,0 +1,13 @@
+// One line per exchange method; exchange.cpp lists them.
+#pragma once
+
+namespace weft {
+
+class ExchangeMethod;
+
+const ExchangeMethod& shared_method();
+const ExchangeMethod& mixed_method();
+const ExchangeMethod& pairwise_method();
+const ExchangeMethod& alltoallv_method();
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// PairwiseExchange: a message of its own to each peer, with non-blocking calls, so that units
+// travel while others are transformed. Peers are addressed starting after the own rank, to spread
+// the load. Serves all peers, or for a mixed exchange those on other nodes.
+#pragma once
+
+#include "exchange/message_exchange.hpp"
+
+namespace weft {
+
+class PairwiseExchange final : public MessageExchange {
+ public:
+  /// Collective over problem.comm.
+  PairwiseExchange(ExchangeProblem problem, Peers peers,
+                   std::int64_t most_granules = kMostGranules);
+  ~PairwiseExchange() override;
+
+  void begin(std::int64_t call, std::span<std::byte* const> bases) override;
+  void open() override {}  // all sends were completed when the last unit was released
+  void start(int unit) override;
+  void progress() override;
+  bool ready(int unit) override;
+  void wait(int unit) override;
+  void release(int unit) override;
+
+ private:
+  struct Message {
+    int peer = 0;
+    int granules = 0;
+    std::int64_t offset = 0;  // from the start of the unit
+  };
+  struct Unit {
+    std::vector<MPI_Request> receives;
+    std::vector<MPI_Request> sends;
+    bool started = false;
+    bool arrived = false;
+    bool sent = false;
+  };
+
+  std::vector<Message> messages(const std::vector<Block>& blocks, const BlockArea& area, int chunk,
+                                int step) const;
+  void finish();
+  Unit& state(int unit) { return states_[static_cast<std::size_t>(unit)]; }
+
+  std::vector<std::vector<Message>> sends_;     // of each chunk
+  std::vector<std::vector<Message>> receives_;  // of each chunk
+  std::vector<Unit> states_;                    // of each unit
+  int released_ = 0;
+};
+
+/// Why messages cannot carry `problem`; empty when they can.
+std::string refusal_of_messages(const ExchangeProblem& problem);
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+// Which of its peers an exchange serves, so that two of them can share the work of one
+// redistribution.
+#pragma once
+
+#include "exchange/exchange.hpp"
+
+namespace weft {
+
+enum class Peers {
+  all,
+  on_node,  ///< this rank itself included
+  off_node,
+};
+
+bool serves(Peers peers, const ExchangeProblem& problem, int peer);
+
+/// Payload and number of the non-empty blocks that leave this rank for those peers.
+ExchangeTraffic traffic_to(Peers peers, const ExchangeProblem& problem,
+                           const std::vector<Block>& sends);
+
+}  // namespace weft

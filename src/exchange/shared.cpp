@@ -1,0 +1,150 @@
+// The shared-window exchange: geometry of the arrays in the windows, and the counters.
+#include "exchange/shared.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "exchange/methods.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kAliasBytes =
+    4096;  // addresses so far apart compete for the same few lines of a cache
+constexpr std::int64_t kShortBytes =
+    256;  // shorter rows are left dense, so that padding costs at most a quarter
+
+/// The next larger stride for which neighbours start on cache lines of their own, and not all in
+/// the same cache set.
+std::int64_t padded(std::int64_t elements, std::int64_t element_bytes) {
+  if (elements * element_bytes < kShortBytes) return elements;
+  const std::int64_t line = kLineBytes / std::gcd(kLineBytes, element_bytes);
+  const std::int64_t whole = (elements + line - 1) / line * line;
+  return whole * element_bytes % kAliasBytes == 0 ? whole + line : whole;
+}
+
+Box smallest_box_around(const Box& a, const Box& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  Box result = a;
+  for (int axis = 0; axis < a.dimensions(); ++axis) {
+    result.lower[axis] = std::min(a.lower[axis], b.lower[axis]);
+    result.upper[axis] = std::max(a.upper[axis], b.upper[axis]);
+  }
+  return result;
+}
+
+}  // namespace
+
+WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int rank) {
+  const Box& local = problem.from.box(rank);
+  WindowArray array;
+  array.box = {local.lower, local.lower};
+  for (int peer = 0; peer < problem.to.ranks(); ++peer)
+    if (serves(peers, problem, peer))
+      array.box = smallest_box_around(array.box, intersect(local, problem.to.box(peer)));
+  array.strides = Extents::filled(local.dimensions(), 1);
+  if (array.box.empty()) return array;
+  std::int64_t stride = 1;
+  for (auto axis = problem.order.rbegin(); axis != problem.order.rend(); ++axis) {
+    array.strides[*axis] = stride;
+    stride = padded(stride * array.box.extent(*axis), problem.element_bytes);
+  }
+  array.bytes = (stride * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return array;
+}
+
+SharedExchange::SharedExchange(ExchangeProblem problem, Peers peers)
+    : problem_(std::move(problem)),
+      peers_(peers),
+      blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())),
+      mine_(window_array_of(problem_, peers_, problem_.comm->rank())) {
+  for (const Block& block : blocks_.receives) {
+    const bool served = serves(peers_, problem_, block.peer);
+    theirs_.push_back(served ? window_array_of(problem_, peers_, block.peer) : WindowArray{});
+    if (served && block.peer != problem_.comm->rank()) sources_.push_back(node_rank_of(block.peer));
+  }
+}
+
+ExchangeMemory SharedExchange::memory() const {
+  return {.window_bytes = mine_.bytes * problem_.fields,
+          .window_counters = problem_.fields * problem_.chunks};
+}
+
+ExchangeTraffic SharedExchange::traffic() const {
+  ExchangeTraffic traffic = traffic_to(peers_, problem_, blocks_.sends);
+  traffic.messages = 0;  // the bytes are those that peers read
+  return traffic;
+}
+
+View SharedExchange::view_of(int rank, const WindowArray& array, const Box& block, int unit) const {
+  const std::int64_t field_offset = buffers_.window_offset + unit / problem_.chunks * array.bytes;
+  const View whole{kSlotWindow + node_rank_of(rank), field_offset, array.box, array.strides};
+  const Box part = chunk_of(block, problem_.cut_axis, problem_.chunks, unit % problem_.chunks);
+  return part_of(whole, part, problem_.element_bytes);
+}
+
+View SharedExchange::outbox(int unit, int block) const {
+  return view_of(problem_.comm->rank(), mine_, blocks_.sends[static_cast<std::size_t>(block)].box,
+                 unit);
+}
+
+View SharedExchange::inbox(int unit, int block) const {
+  const Block& from = blocks_.receives[static_cast<std::size_t>(block)];
+  return view_of(from.peer, theirs_[static_cast<std::size_t>(block)], from.box, unit);
+}
+
+void SharedExchange::begin(std::int64_t call, std::span<std::byte* const> /*bases*/) {
+  call_ = call;
+}
+
+// Any rank of the node may have read the memory in the call before, which may have been in the
+// other direction.
+void SharedExchange::open() {
+  for (int rank = 0; rank < buffers_.window->ranks(); ++rank)
+    if (rank != problem_.node->rank())
+      buffers_.window->wait(rank, kFinishedCounter, call_ - 1, progress_);
+}
+
+void SharedExchange::start(int unit) {
+  buffers_.window->publish(buffers_.first_counter + unit, call_);
+}
+
+bool SharedExchange::ready(int unit) {
+  const int counter = buffers_.first_counter + unit;
+  if (!buffers_.window->reached(problem_.node->rank(), counter, call_)) return false;
+  for (const int source : sources_)
+    if (!buffers_.window->reached(source, counter, call_)) return false;
+  return true;
+}
+
+void SharedExchange::wait(int unit) {
+  for (const int source : sources_)
+    buffers_.window->wait(source, buffers_.first_counter + unit, call_, progress_);
+}
+
+namespace {
+
+class SharedMethod final : public ExchangeMethod {
+ public:
+  std::string_view name() const override { return "shared"; }
+  std::string refusal(const ExchangeProblem& problem) const override {
+    if (problem.node->size() == problem.comm->size()) return "";
+    return "exchange \"shared\" needs all ranks on one node; " +
+           std::to_string(problem.node->size()) + " of " + std::to_string(problem.comm->size()) +
+           " ranks are on the node of rank " + std::to_string(problem.comm->rank());
+  }
+  std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
+    return std::make_unique<SharedExchange>(std::move(problem), Peers::all);
+  }
+};
+
+}  // namespace
+
+const ExchangeMethod& shared_method() {
+  static const SharedMethod method;
+  return method;
+}
+
+}  // namespace weft
