@@ -1,5 +1,5 @@
-// 2DECOMP&FFT in slabs, with the engine and the precision that it was compiled for. The calls to it are in
-// 2decomp_shim.f90, since it speaks Fortran only. No options.
+// 2DECOMP&FFT in slabs, with the engine and the precision that it was compiled for. The calls to it
+// are in 2decomp_shim.f90, since it speaks Fortran only. No options.
 #include <mpi.h>
 
 #include "rival.hpp"

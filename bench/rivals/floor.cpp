@@ -1,6 +1,7 @@
-// Not a rival but the limits of the machine, measured in the same way: what a transform of this size cannot be faster
-// than. Options: sweeps (each rank reads and writes its part of the array twice, which two stages must at least);
-// engine (the same 1-D transforms as the problem has, but on a tile that stays in cache).
+// Not a rival but the limits of the machine, measured in the same way: what a transform of this
+// size cannot be faster than. Options: sweeps (each rank reads and writes its part of the array
+// twice, which two stages must at least); engine (the same 1-D transforms as the problem has, but
+// on a tile that stays in cache).
 #include <mpi.h>
 
 #include <algorithm>
@@ -34,7 +35,8 @@ class Limit : public bench::Rival {
   bool is_a_limit() const override { return true; }
 };
 
-// Two copies there and back, with stores that do not read what they overwrite, where the compiler knows such.
+// Two copies there and back, with stores that do not read what they overwrite, where the compiler
+// knows such.
 class Sweeps final : public Limit {
  public:
   explicit Sweeps(const bench::Problem& problem)
@@ -85,7 +87,8 @@ class Sweeps final : public Limit {
   bench::Buffer source_, sink_;
 };
 
-// In-place transforms of `lanes` neighbouring pencils of one length, as an engine does them on a tile.
+// In-place transforms of `lanes` neighbouring pencils of one length, as an engine does them on a
+// tile.
 template <class Real>
 class Batch {
  public:
@@ -115,27 +118,32 @@ template <class Real>
 Batch<Real>::Batch(std::int64_t length, std::int64_t lanes, bool real, void* tile) : tile_(tile) {
   const auto precision = sizeof(Real) == 4 ? DFTI_SINGLE : DFTI_DOUBLE;
   const MKL_LONG n = length;
-  require(DftiCreateDescriptor(&handle_, precision, real ? DFTI_REAL : DFTI_COMPLEX, MKL_LONG{1}, n));
-  require(DftiSetValue(handle_, DFTI_NUMBER_OF_TRANSFORMS, MKL_LONG{lanes}));
+  require(DftiCreateDescriptor(&handle_, precision, real ? DFTI_REAL : DFTI_COMPLEX,
+                               static_cast<MKL_LONG>(1), n));
+  require(DftiSetValue(handle_, DFTI_NUMBER_OF_TRANSFORMS, static_cast<MKL_LONG>(lanes)));
   if (real) {  // rows, since lanes of real data do not lie on lanes of complex data
     require(DftiSetValue(handle_, DFTI_CONJUGATE_EVEN_STORAGE, DFTI_COMPLEX_COMPLEX));
-    require(DftiSetValue(handle_, DFTI_FWD_DISTANCE, MKL_LONG{2 * (length / 2 + 1)}));
-    require(DftiSetValue(handle_, DFTI_BWD_DISTANCE, MKL_LONG{length / 2 + 1}));
+    require(DftiSetValue(handle_, DFTI_FWD_DISTANCE, static_cast<MKL_LONG>(2 * (length / 2 + 1))));
+    require(DftiSetValue(handle_, DFTI_BWD_DISTANCE, static_cast<MKL_LONG>(length / 2 + 1)));
   } else {
     const MKL_LONG strides[2] = {0, lanes};
     require(DftiSetValue(handle_, DFTI_FWD_STRIDES, strides));
     require(DftiSetValue(handle_, DFTI_BWD_STRIDES, strides));
-    require(DftiSetValue(handle_, DFTI_FWD_DISTANCE, MKL_LONG{1}));
-    require(DftiSetValue(handle_, DFTI_BWD_DISTANCE, MKL_LONG{1}));
+    require(DftiSetValue(handle_, DFTI_FWD_DISTANCE, static_cast<MKL_LONG>(1)));
+    require(DftiSetValue(handle_, DFTI_BWD_DISTANCE, static_cast<MKL_LONG>(1)));
   }
   require(DftiCommitDescriptor(handle_));
 }
 
 template <class Real>
-Batch<Real>::~Batch() { DftiFreeDescriptor(&handle_); }
+Batch<Real>::~Batch() {
+  DftiFreeDescriptor(&handle_);
+}
 
 template <class Real>
-void Batch<Real>::transform() { require(DftiComputeForward(handle_, tile_)); }
+void Batch<Real>::transform() {
+  require(DftiComputeForward(handle_, tile_));
+}
 
 #else
 
@@ -152,10 +160,14 @@ Batch<Real>::Batch(std::int64_t length, std::int64_t lanes, bool real, void* til
 }
 
 template <class Real>
-Batch<Real>::~Batch() { bench::Fftw<Real>::destroy(plan_); }
+Batch<Real>::~Batch() {
+  bench::Fftw<Real>::destroy(plan_);
+}
 
 template <class Real>
-void Batch<Real>::transform() { bench::Fftw<Real>::execute(plan_); }
+void Batch<Real>::transform() {
+  bench::Fftw<Real>::execute(plan_);
+}
 
 #endif
 
@@ -163,7 +175,8 @@ template <class Real>
 class EngineInCache final : public Limit {
  public:
   explicit EngineInCache(const bench::Problem& problem) {
-    if (problem.threads > 1) throw bench::Unsupported("the engine's speed is measured with one thread per rank");
+    if (problem.threads > 1)
+      throw bench::Unsupported("the engine's speed is measured with one thread per rank");
     const std::int64_t longest = *std::max_element(problem.shape.begin(), problem.shape.end());
     tile_ = bench::allocate(kLanes * (longest + 2) * problem.complex_bytes());
     for (std::size_t axis = 0; axis < problem.shape.size(); ++axis) {
@@ -173,7 +186,8 @@ class EngineInCache final : public Limit {
       const std::int64_t pencils =
           last ? problem.points() / n
                : problem.points() / problem.shape.back() * problem.last_output_extent() / n;
-      batches_.push_back(std::make_unique<Batch<Real>>(n, kLanes, problem.real && last, tile_.get()));
+      batches_.push_back(
+          std::make_unique<Batch<Real>>(n, kLanes, problem.real && last, tile_.get()));
       repetitions_.push_back(std::max<std::int64_t>(1, part_of_rank(pencils) / kLanes));
     }
   }

@@ -1,5 +1,5 @@
-// heFFTe. Options: mkl or fftw (its engine); transposed (output in slabs along axis 1); slabs, strided and
-// p2p, p2p_plined or alltoall (its plan options, other than their defaults).
+// heFFTe. Options: mkl or fftw (its engine); transposed (output in slabs along axis 1); slabs,
+// strided and p2p, p2p_plined or alltoall (its plan options, other than their defaults).
 #include <heffte.h>
 
 #include <type_traits>
@@ -17,8 +17,8 @@ heffte::plan_options with_choices(heffte::plan_options options, const bench::Pro
   return options;
 }
 
-// This rank's slab of `shape`, cut along `axis`. heFFTe's axis 0 is the fastest, so axes are turned round; a 2-D
-// array has a third axis of 1.
+// This rank's slab of `shape`, cut along `axis`. heFFTe's axis 0 is the fastest, so axes are turned
+// round; a 2-D array has a third axis of 1.
 heffte::box3d<> slab(const std::vector<std::int64_t>& shape, std::size_t axis) {
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -47,9 +47,7 @@ class HeffteRival final : public bench::Rival {
         workspace_(plan_.size_workspace()) {}
 
   void forward() override { plan_.forward(in(), out(), workspace_.data()); }
-  void backward() override {
-    plan_.backward(out(), in(), workspace_.data(), heffte::scale::full);
-  }
+  void backward() override { plan_.backward(out(), in(), workspace_.data(), heffte::scale::full); }
   bool scales() const override { return true; }
   const void* zero_mode() const override { return output_.get(); }
   void visit_input(const Visitor& visit) override {

@@ -4,9 +4,11 @@
 #include <array>
 
 #include "exchange/methods.hpp"
-#include "weft/plan.hpp"
+#include "weft/export.hpp"
 
 namespace weft {
+
+WEFT_API std::vector<std::string> exchanges();  // for users in weft/plan.hpp, a layer above
 
 Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
   const std::int64_t n = block.extent(cut_axis);

@@ -100,18 +100,20 @@ void SharedExchange::begin(std::int64_t call, std::span<std::byte* const> /*base
 }
 
 // Any rank of the node may have read the memory in the call before, which may have been in the
-// other direction.
+// other direction. There is no window when no rank has anything to put into it.
 void SharedExchange::open() {
+  if (buffers_.window == nullptr) return;
   for (int rank = 0; rank < buffers_.window->ranks(); ++rank)
     if (rank != problem_.node->rank())
       buffers_.window->wait(rank, kFinishedCounter, call_ - 1, progress_);
 }
 
 void SharedExchange::start(int unit) {
-  buffers_.window->publish(buffers_.first_counter + unit, call_);
+  if (buffers_.window != nullptr) buffers_.window->publish(buffers_.first_counter + unit, call_);
 }
 
 bool SharedExchange::ready(int unit) {
+  if (buffers_.window == nullptr) return true;
   const int counter = buffers_.first_counter + unit;
   if (!buffers_.window->reached(problem_.node->rank(), counter, call_)) return false;
   for (const int source : sources_)
@@ -131,9 +133,9 @@ class SharedMethod final : public ExchangeMethod {
   std::string_view name() const override { return "shared"; }
   std::string refusal(const ExchangeProblem& problem) const override {
     if (problem.node->size() == problem.comm->size()) return "";
-    return "exchange \"shared\" needs all ranks on one node; " +
-           std::to_string(problem.node->size()) + " of " + std::to_string(problem.comm->size()) +
-           " ranks are on the node of rank " + std::to_string(problem.comm->rank());
+    return "it needs all ranks on one node; on the node of rank " +
+           std::to_string(problem.comm->rank()) + " are " + std::to_string(problem.node->size()) +
+           " of " + std::to_string(problem.comm->size());
   }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<SharedExchange>(std::move(problem), Peers::all);

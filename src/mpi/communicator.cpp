@@ -189,7 +189,7 @@ void Communicator::require_same(const std::string& text, const std::string& what
   const std::string first = broadcast(*this, text, 0);
   const std::string second = broadcast(*this, text, other);
   const std::size_t at = first_difference(first, second);
-  throw Error(ErrorCode::rank_mismatch, "the ranks passed different " + what + ": rank 0 " +
+  throw Error(ErrorCode::rank_mismatch, what + " differ among the ranks: rank 0 " +
                                             quoted_line(first, at) + ", rank " +
                                             std::to_string(other) + ' ' + quoted_line(second, at));
 }

@@ -50,8 +50,9 @@ class Communicator {
   /// communicate unless it fails on all ranks alike.
   void agree(const std::function<void()>& body) const;
 
-  /// Throws Error(rank_mismatch) on all ranks when `text` differs among them, quoting both texts'
-  /// first differing line.
+  /// Throws Error(rank_mismatch) on all ranks when `text` differs among them:
+  /// "`what` differ among the ranks: rank 0 has "...", rank 2 has "..."", with the first lines that
+  /// do.
   void require_same(const std::string& text, const std::string& what) const;
 
  private:

@@ -97,7 +97,7 @@ Way way_asked_for() {
 std::unique_ptr<SharedMemory> make_memory(const Communicator& node, std::int64_t bytes) {
   Way way = Way::automatic;
   node.agree([&] { way = way_asked_for(); });
-  node.require_same(std::to_string(static_cast<int>(way)), "values of WEFT_WINDOW");
+  node.require_same(std::to_string(static_cast<int>(way)), "the values of WEFT_WINDOW");
   if (way == Way::mpi) return make_mpi_window_memory(node, bytes);
   try {
     return make_memfd_memory(node, bytes);

@@ -1,4 +1,4 @@
-// Dijkstra's search over the ways of assigning the dimensions of a process grid to the axes of the array. In each
+// A shortest-path search (A*) over the ways of assigning the dimensions of a process grid to the axes of the array. In each
 // assignment all axes that are local and may be transformed are; one redistribution leads to another assignment.
 #include "plan/path.hpp"
 
@@ -61,6 +61,13 @@ Done with_done(Done done, const std::vector<int>& axes) {
   return done;
 }
 
+// Steps through all assignments, from all idle on; false after the last.
+bool next_assignment(Assignment& axes, int dimensions) {
+  std::size_t d = 0;
+  while (d < axes.size() && ++axes[d] == dimensions) axes[d++] = kIdle;
+  return d < axes.size();
+}
+
 class Search {
  public:
   Search(const PathProblem& problem, std::vector<int> sizes) : problem_(problem), sizes_(std::move(sizes)) {}
@@ -70,31 +77,30 @@ class Search {
     std::vector<Assignment> assignments;
   };
 
-  // From `start`, with `done` already transformed, to `goal`, or to wherever all is done when there is none.
+  // From the cheapest of `starts`, each with the cost of being there, to `goal`, or to wherever all is done when there is none.
   Result run(const std::vector<std::pair<Node, double>>& starts, const std::optional<Assignment>& goal) {
-    using Entry = std::pair<double, Node>;
-    const auto later = [](const Entry& a, const Entry& b) { return b.first != a.first ? b.first < a.first : b.second < a.second; };
+    struct Entry {
+      double least;  // cost of any whole path through the node, at least
+      double cost;   // up to the node
+      Node node;
+    };
+    const auto later = [](const Entry& a, const Entry& b) { return b.least != a.least ? b.least < a.least : b.node < a.node; };
     std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
     std::map<Node, std::pair<double, Node>> best;
-    for (const auto& [start, cost] : starts) {
-      const Node node = settle(start);
-      if (const auto seen = best.find(node); seen != best.end() && seen->second.first <= cost) continue;
-      best[node] = {cost, node};
-      queue.emplace(cost, node);
-    }
+    const double cheapest_hop = least_hop_cost();
+    const auto visit = [&](const Node& node, double cost, const Node* before) {
+      if (const auto seen = best.find(node); seen != best.end() && seen->second.first <= cost) return;
+      best[node] = {cost, before ? *before : node};
+      queue.push({cost + least_hops(node, goal) * cheapest_hop, cost, node});
+    };
+    for (const auto& [start, cost] : starts) visit(settle(start), cost, nullptr);
     while (!queue.empty()) {
-      const auto [cost, node] = queue.top();
+      const auto [least, cost, node] = queue.top();
       queue.pop();
       if (cost > best[node].first) continue;
       if (node.done == all_done(problem_) && (!goal || node.axes == *goal)) return {cost, trace(best, node)};
-      for (const Assignment& next : neighbours(node.axes)) {
-        const double next_cost = cost + hop_cost(node, next);
-        const Node reached = settle({next, node.done});
-        const auto seen = best.find(reached);
-        if (seen != best.end() && seen->second.first <= next_cost) continue;
-        best[reached] = {next_cost, node};
-        queue.emplace(next_cost, reached);
-      }
+      for (const Assignment& next : neighbours(node.axes))
+        visit(settle({next, node.done}), cost + hop_cost(node, next), &node);
     }
     return {};
   }
@@ -134,11 +140,36 @@ class Search {
     return 1 + 0.2 * (1 - 1 / group) + (imbalance(to, from.done) - 1);
   }
 
-  // All assignments that differ in one or two dimensions (in all, when there are few).
+  // Dimensions that one hop may reassign: one or two (all, when there are few).
+  std::size_t most_moves() const { return sizes_.size() <= 3 ? sizes_.size() : 2; }
+
+  // Hops that are still to come, at least: a dimension must leave an axis that is to be transformed, and end at its goal.
+  double least_hops(const Node& node, const std::optional<Assignment>& goal) const {
+    std::size_t moves = 0;
+    for (std::size_t d = 0; d < sizes_.size(); ++d) {
+      const int axis = node.axes[d];
+      const bool leaves = axis != kIdle && (node.done >> axis & 1U) == 0;
+      const bool at_goal = !goal || (*goal)[d] == axis;
+      if (leaves) ++moves;
+      if (goal && leaves == at_goal) ++moves;  // comes back to it, or has yet to go there
+    }
+    return sizes_.empty() ? 0 : static_cast<double>((moves + most_moves() - 1) / most_moves());
+  }
+
+  // No hop to any assignment costs less.
+  double least_hop_cost() const {
+    double least = std::numeric_limits<double>::infinity();
+    Assignment axes(sizes_.size(), kIdle);
+    do {
+      for (const Done done : {Done{0}, all_done(problem_)}) least = std::min(least, imbalance(axes, done));
+    } while (next_assignment(axes, dimensions_of(problem_)));
+    const int smallest = sizes_.empty() ? 1 : *std::min_element(sizes_.begin(), sizes_.end());
+    return 1 + 0.2 * (1 - 1.0 / smallest) + (least - 1);
+  }
+
   std::vector<Assignment> neighbours(const Assignment& axes) const {
     std::vector<Assignment> result;
-    const std::size_t most = sizes_.size() <= 3 ? sizes_.size() : 2;
-    extend(axes, 0, most, result);
+    extend(axes, 0, most_moves(), result);
     std::erase(result, axes);
     return result;
   }
@@ -202,18 +233,34 @@ struct GridPath {
   std::vector<Assignment> assignments;
 };
 
-// The best path over the grids of at most two dimensions, starting from any assignment of each.
-GridPath best_default(const PathProblem& problem, Done done, double first_hop) {
+// The assignment of `sizes` that gives exactly these boxes, if boxes are wanted and there is one.
+std::optional<Assignment> as_assignment(const PathProblem& problem, const std::vector<int>& sizes, const std::optional<Layout>& wanted) {
+  if (!wanted) return std::nullopt;
+  const Shape& shape = wanted->shape();
+  Assignment axes(sizes.size(), kIdle);
+  do {
+    const ProcessGrid grid{sizes, axes};
+    bool likely = true;  // rank 0 has part 0 of every axis
+    for (int axis = 0; axis < shape.size(); ++axis) likely = likely && shape[axis] / grid.parts(axis) == wanted->box(0).upper[axis];
+    if (likely && Layout::from_grid(shape, grid).boxes() == wanted->boxes()) return axes;
+  } while (next_assignment(axes, dimensions_of(problem)));
+  return std::nullopt;
+}
+
+// The best path over the grids of at most two dimensions, starting from any assignment of each, towards `wanted` if given.
+GridPath best_default(const PathProblem& problem, Done done, double first_hop, const std::optional<Layout>& wanted) {
   GridPath best;
   for (const auto& sizes : factorizations(problem.ranks, 2)) {
     Search search(problem, sizes);
+    const std::optional<Assignment> goal = as_assignment(problem, sizes, wanted);
+    const double last_hop = wanted && !goal ? 1 : 0;
     std::vector<Assignment> starts;
     Assignment chosen;
     choose_axes(dimensions_of(problem), sizes.size(), 0, chosen, starts);
     for (const Assignment& start : starts) {
       // An uneven start costs little by itself: a tie-break among grids that are equally good later on.
-      const double cost = first_hop + search.imbalance(start, done) - 1;
-      auto found = search.run({{{start, done}, cost}}, std::nullopt);
+      const double cost = first_hop + search.imbalance(start, done) - 1 + last_hop;
+      auto found = search.run({{{start, done}, cost}}, goal);
       if (found.cost + 1e-9 < best.cost) best = {found.cost, sizes, found.assignments};
     }
   }
@@ -272,17 +319,6 @@ class PathBuilder {
   Path path_;
 };
 
-// The assignment of `sizes` that gives exactly these boxes, if there is one.
-std::optional<Assignment> as_assignment(const PathProblem& problem, const std::vector<int>& sizes, const Layout& wanted) {
-  Assignment axes(sizes.size(), kIdle);
-  for (;;) {
-    if (Layout::from_grid(shape_after(problem, all_done(problem)), {sizes, axes}).boxes() == wanted.boxes()) return axes;
-    std::size_t d = 0;
-    while (d < axes.size() && ++axes[d] == dimensions_of(problem)) axes[d++] = kIdle;
-    if (d == axes.size()) return std::nullopt;
-  }
-}
-
 std::optional<Layout> wanted_output(const PathProblem& problem) {
   const Shape shape = shape_after(problem, all_done(problem));
   if (problem.output_boxes) return Layout::from_boxes(shape, *problem.output_boxes);
@@ -293,8 +329,7 @@ std::optional<Layout> wanted_output(const PathProblem& problem) {
 // The grids to pass through from `start`, towards `wanted` if given.
 GridPath grids_from(const PathProblem& problem, const ProcessGrid& start, Done done, const std::optional<Layout>& wanted) {
   Search search(problem, start.sizes);
-  const std::optional<Assignment> goal = wanted ? as_assignment(problem, start.sizes, *wanted) : std::nullopt;
-  auto found = search.run({{{start.axes, done}, 0.0}}, goal);
+  auto found = search.run({{{start.axes, done}, 0.0}}, as_assignment(problem, start.sizes, wanted));
   return {found.cost, start.sizes, found.assignments};
 }
 
@@ -307,15 +342,13 @@ Path find_path(const PathProblem& problem) {
   std::optional<PathBuilder> builder;
   if (problem.input_boxes) {
     builder.emplace(problem, Layout::from_boxes(problem.shape, *problem.input_boxes));
-    if (builder->done() != all_done(problem)) grids = best_default(problem, builder->done(), 1);
+    if (builder->done() != all_done(problem)) grids = best_default(problem, builder->done(), 1, wanted);
   } else if (problem.input_grid) {
     grids = grids_from(problem, *problem.input_grid, nothing, wanted);
     builder.emplace(problem, Layout::from_grid(problem.shape, *problem.input_grid));
   } else {
-    grids = best_default(problem, nothing, 0);
-    const ProcessGrid start{grids.sizes, grids.assignments.front()};
-    if (wanted) grids = grids_from(problem, start, nothing, wanted);
-    builder.emplace(problem, Layout::from_grid(problem.shape, start));
+    grids = best_default(problem, nothing, 0, wanted);
+    builder.emplace(problem, Layout::from_grid(problem.shape, {grids.sizes, grids.assignments.front()}));
   }
   for (const Assignment& axes : grids.assignments) builder->go_to_grid({grids.sizes, axes});
   if (wanted) builder->go_to(*wanted);

@@ -1,0 +1,84 @@
+"""`weft bench`: its table, its JSON, and that the numbers in it fit together."""
+
+import json
+import math
+import unittest
+
+from _weft import CommandTest
+
+
+class Bench(CommandTest):
+    def test_json_has_the_documented_keys(self):
+        result = self.succeed_json("bench", "20x15x12", "-n", 2, "--repeat", 3, "--json", "-")
+        for key in (
+            "shape kind precision ranks threads fields options forward backward gflops roundtrip_error"
+            " reference_error workspace_bytes stages stream_bytes_per_s floor_s"
+        ).split():
+            self.assertIn(key, result)
+        self.assertLessEqual({"grid", "exchange", "engine"}, set(result["options"]))
+        self.assertEqual(result["shape"], [20, 15, 12])
+        self.assertEqual((result["kind"], result["precision"]), ("c2c", "double"))
+        self.assertEqual((result["ranks"], result["fields"]), (2, 1))
+        for direction in ("forward", "backward"):
+            times = [result[direction][key] for key in ("min_s", "median_s", "max_s")]
+            self.assertEqual(times, sorted(times))
+            self.assertGreater(times[0], 0)
+            self.assertEqual(result[direction]["repetitions"], 3)
+
+    def test_stages_tell_time_and_bytes(self):
+        result = self.succeed_json("bench", "32x32x32", "-n", 2, "--repeat", 3, "--json", "-")
+        self.assertTrue(result["stages"])
+        for stage in result["stages"]:
+            self.assertLessEqual({"name", "seconds", "bytes"}, set(stage))
+            self.assertGreaterEqual(stage["bytes"], 0)
+        for direction in ("forward", "backward"):
+            seconds = sum(s["seconds"] for s in result["stages"] if s["direction"] == direction)
+            self.assertLess(seconds, 3 * result[direction]["max_s"])
+        sent = [s["bytes"] for s in result["stages"] if s["type"] == "exchange"]
+        self.assertIn(32**3 * 16 // 2, sent)  # each of two ranks sends half of its half
+
+    def test_floor_is_sweeps_at_the_measured_bandwidth(self):
+        result = self.succeed_json("bench", "32x32", "--repeat", 2, "--json", "-")
+        expected = result["sweeps"] * 2 * 32 * 32 * 16 / result["stream_bytes_per_s"]
+        self.assertAlmostEqual(result["floor_s"] / expected, 1)
+        self.assertGreater(result["stream_bytes_per_s"], 1e8)
+
+    def test_gflops_count_half_for_real_input(self):
+        for kind, factor in (("c2c", 1), ("r2c", 0.5)):
+            result = self.succeed_json(
+                "bench", "16x16x16", "--kind", kind, "--fields", 2, "--repeat", 2, "--json", "-"
+            )
+            operations = 2 * 5 * 16**3 * math.log2(16**3) * factor
+            seconds = result["forward"]["median_s"]
+            self.assertAlmostEqual(result["forward"]["gflops"] * 1e9 * seconds / operations, 1)
+
+    def test_values_are_right_in_every_variant(self):
+        for variant in (
+            ["17x19x23", "--kind", "r2c", "-n", 3],
+            ["30x20x10", "--precision", "single", "-n", 2, "--in-place"],
+            ["12x10x8", "-n", 4, "--grid", "2x2", "--output-grid", "natural"],
+            ["12x10x8", "-n", 4, "--grid", "2x2", "--output-grid", "1x4", "--fields", 3],
+            ["24x18", "--kind", "r2c", "--in-place", "-n", 2, "--threads", 2],
+            ["1000", "-n", 2],
+            ["3x2x4x5x2x3", "-n", 3],
+        ):
+            with self.subTest(variant=variant):
+                result = self.succeed_json("bench", *variant, "--repeat", 1, "--json", "-")
+                epsilon = 2e-7 if result["precision"] == "single" else 3e-16
+                self.assertLess(result["roundtrip_error"], 20 * epsilon)
+                self.assertLess(result["reference_error"], 20 * epsilon)
+                self.assertGreater(result["reference_modes"], 0)
+
+    def test_table_and_json_file(self):
+        table = self.succeed("bench", "16x16", "--repeat", 1, "--json", self.path("result.json"))
+        for words in ("forward", "backward", "GFlop/s", "floor", "round trip", "direct sum"):
+            self.assertIn(words, table)
+        with open(self.path("result.json")) as file:
+            self.assertEqual(json.load(file)["shape"], [16, 16])
+
+    def test_unwritable_json_file(self):
+        self.fail(1, "bench", "8x8", "--repeat", 1, "--json", "/nowhere/x.json", says=["/nowhere"])
+
+
+if __name__ == "__main__":
+    unittest.main()

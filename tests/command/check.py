@@ -1,0 +1,39 @@
+"""`weft check`: that it passes, counts, and repeats a case exactly."""
+
+import re
+import unittest
+
+from _weft import CommandTest
+
+SUMMARY = re.compile(r"^(\d+) cases passed, (\d+) failed, (\d+) skipped on (\d+) ranks?$", re.M)
+
+
+class Check(CommandTest):
+    def counts(self, *arguments):
+        match = SUMMARY.search(self.succeed("check", *arguments))
+        self.assertIsNotNone(match)
+        return [int(number) for number in match.groups()]
+
+    def test_random_cases_pass(self):
+        for ranks in (1, 2, 3, 4):
+            with self.subTest(ranks=ranks):
+                passed, failed, skipped, shown = self.counts("-n", ranks, "--cases", 60, "--seed", 11)
+                self.assertEqual((failed, shown), (0, ranks))
+                self.assertEqual(passed + skipped, 60)
+                self.assertGreater(passed, 30)
+
+    def test_one_case_is_the_same_alone(self):
+        together = self.succeed("check", "-n", 2, "--cases", 8, "--seed", 5, "--verbose")
+        alone = self.succeed(
+            "check", "-n", 2, "--cases", 1, "--first", 6, "--seed", 5, "--verbose"
+        ).splitlines()
+        self.assertIn("--seed 5 --first 6 --cases 1", alone[0])
+        self.assertIn("\n".join(alone[:2]), together)
+
+    def test_exchanges_can_be_restricted(self):
+        text = self.succeed("check", "-n", 2, "--cases", 10, "--exchange", "alltoallv", "--verbose")
+        self.assertEqual(text.count("exchange alltoallv,"), 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+"""The command line itself: help, version, and one line for every mistake, with status 2."""
+
+import os
+import shlex
+import unittest
+
+from _weft import WEFT, CommandTest
+
+
+class Usage(CommandTest):
+    def test_version_is_one_line(self):
+        self.assertRegex(self.succeed("--version"), r"^weft \d+\.\d+\.\d+\n$")
+
+    def test_help_names_all_subcommands(self):
+        text = self.succeed("--help")
+        for name in ("bench", "explain", "spectrum", "check", "info"):
+            self.assertIn(name, text)
+
+    def test_info_tells_ranks_engines_and_exchanges(self):
+        text = self.succeed("info", "-n", 3)
+        for words in ("3 on 1 node", "engines", "exchanges", "MPI"):
+            self.assertIn(words, text)
+
+    def test_no_subcommand(self):
+        self.fail(2, says=["subcommand is required"])
+
+    def test_unknown_subcommand(self):
+        self.fail(2, "brench", says=["brench"])
+
+    def test_bad_shape_says_what_would_be_right(self):
+        self.fail(2, "bench", "12y", "-n", 2, says=["'12y'", "64x64x64"])
+        self.fail(2, "bench", "0x4", says=["'0x4'"])
+        self.fail(2, "explain", "2x2x2x2x2x2x2", says=["1 to 6"])
+
+    def test_unknown_kind_exchange_and_engine(self):
+        self.fail(2, "bench", "8x8", "--kind", "r3c", says=["r3c", "c2c", "r2c"])
+        self.fail(2, "bench", "8x8", "--exchange", "pigeon", says=["pigeon", "it may be", "auto"])
+        self.fail(2, "bench", "8x8", "--engine", "steam", says=["steam", "it may be", "auto"])
+        self.fail(2, "check", "-n", 2, "--exchange", "pigeon", says=["pigeon"])
+
+    def test_grid_must_fit_the_ranks(self):
+        self.fail(2, "bench", "8x8x8", "-n", 2, "--grid", "3", says=["2 ranks", "product is 2"])
+        self.fail(2, "explain", "8x8", "-n", 2, "--grid", "1x1x2", says=["at most 2"])
+        self.fail(2, "explain", "8x8", "--output-grid", "natural", says=["--grid"])
+
+    def test_under_a_launcher_an_error_stands_once(self):
+        launcher = [*shlex.split(os.environ.get("MPIEXEC", "mpiexec")), "-n", "3"]
+        for arguments in (["bench", "8x8", "--kind", "r3c"], ["bench", "8x8", "--grid", "2"]):
+            result = self.run_weft(*arguments, launcher=launcher)
+            lines = [line for line in result.stderr.splitlines() if line.startswith("weft")]
+            self.assertEqual(len(lines), 1, result.stderr)
+            self.assertEqual(result.returncode, 2)
+
+    def test_a_launcher_with_another_number_of_ranks(self):
+        launcher = [*shlex.split(os.environ.get("MPIEXEC", "mpiexec")), "-n", "2"]
+        result = self.run_weft("info", "-n", "3", launcher=launcher)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("-n 3", result.stderr)
+
+    def test_a_missing_launcher_is_told(self):
+        result = self.run_weft("info", "-n", "2", environment={"WEFT_MPIEXEC": "/nowhere/mpiexec"})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("/nowhere/mpiexec", result.stderr)
+
+    def test_runs_alone_without_launcher(self):
+        self.assertIn("1 on 1 node", self.succeed("info"))
+        self.assertTrue(os.path.exists(WEFT))
+
+
+if __name__ == "__main__":
+    unittest.main()
