@@ -23,12 +23,15 @@ contains
       type(c_ptr), intent(out) :: first_input, first_output
       integer(c_int64_t), intent(out) :: input_elements
       type(decomp_info), pointer :: physical, spectral
+      integer :: rows, columns
 
-      call decomp_2d_init(nx, ny, nz, 1, ranks)
+      rows = 1
+      columns = ranks
+      is_real = real_transform /= 0
+      call decomp_2d_init(nx, ny, nz, rows, columns, complex_pool=.not. is_real)
       call decomp_2d_fft_init(PHYSICAL_IN_X)
       physical => decomp_2d_fft_get_ph()
       spectral => decomp_2d_fft_get_sp()
-      is_real = real_transform /= 0
       input_elements = product(int(physical%xsz, c_int64_t))
       if (is_real) then
          call alloc_x(real_input, physical)

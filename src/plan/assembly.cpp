@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <set>
 
 #include "base/aligned_memory.hpp"
 #include "plan/implementation.hpp"
@@ -24,8 +23,33 @@ void fill_in_grid(LayoutRequest& side, const Layout& layout) {
   for (int axis = 0; axis < layout.shape().size(); ++axis) side.grid.push_back(layout.grid()->parts(axis));
 }
 
-// Frees the arena that a slot stands for only after a larger one exists.
-AlignedMemory arena(std::int64_t bytes) { return AlignedMemory(static_cast<std::size_t>(bytes)); }
+// Gives each exchange of one direction its place, and returns the memory that they need in all. A stage reads what one
+// exchange brought while it stores for the next, so neighbours share no send memory; nor any receive memory when several
+// units are under way at once. A window is also read by ranks that are one exchange behind, so there none share any.
+ExchangeMemory place(const std::vector<ExchangeMemory>& wanted, bool one_unit, int& counters,
+                     std::vector<ExchangeBuffers>& places) {
+  std::int64_t send[2] = {0, 0};
+  std::int64_t receive[2] = {0, 0};
+  ExchangeMemory total;
+  for (std::size_t e = 0; e < wanted.size(); ++e) {
+    const std::size_t parity = e % 2;
+    send[parity] = std::max(send[parity], aligned(wanted[e].send_bytes));
+    receive[one_unit ? 0 : parity] = std::max(receive[one_unit ? 0 : parity], aligned(wanted[e].receive_bytes));
+  }
+  for (std::size_t e = 0; e < wanted.size(); ++e) {
+    ExchangeBuffers buffers;
+    buffers.send_offset = e % 2 == 0 ? 0 : send[0];
+    buffers.receive_offset = e % 2 == 0 || one_unit ? 0 : receive[0];
+    buffers.window_offset = total.window_bytes;
+    buffers.first_counter = counters;
+    places.push_back(buffers);
+    total.window_bytes += aligned(wanted[e].window_bytes);
+    counters += wanted[e].window_counters;
+  }
+  total.send_bytes = send[0] + send[1];
+  total.receive_bytes = receive[0] + receive[1];
+  return total;
+}
 
 }  // namespace
 
@@ -100,43 +124,30 @@ void AnyPlan::Implementation::choose_exchanges() {
 
 void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   ExchangeMemory most;
-  std::vector<std::vector<ExchangeBuffers>> places(2);
   int number = 0;
   int counters = kFinishedCounter + 1;
+  std::vector<ExchangeBuffers> places[2];
   for (std::size_t w = 0; w < 2; ++w) {
-    OneWay& one = ways[w];
-    one.exchanges.clear();
-    std::int64_t window_end = 0;
-    std::int64_t send_end[2] = {0, 0};
-    for (const Hop& hop : one.hops) {
+    ways[w].exchanges.clear();
+    std::vector<ExchangeMemory> wanted;
+    for (const Hop& hop : ways[w].hops) {
       const ExchangeProblem problem = problem_of(hop, number++);
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);
         if (!refusal.empty())
           throw Error(ErrorCode::unavailable, "exchange \"" + std::string(method.name()) + "\": " + refusal);
       });
-      one.exchanges.push_back(method.make(problem));
-      const ExchangeMemory wanted = one.exchanges.back()->memory();
-      places[w].push_back({.window_offset = window_end, .first_counter = counters});
-      counters += wanted.window_counters;
-      // A stage reads what one exchange brought while it stores for the next: those two never share memory. A window is also
-      // read by ranks that are one exchange behind, so there no two exchanges of a call share any.
-      window_end += aligned(comm.max(wanted.window_bytes));
-      send_end[places[w].size() % 2] = std::max(send_end[places[w].size() % 2], aligned(wanted.send_bytes));
-      most.receive_bytes = std::max(most.receive_bytes, wanted.receive_bytes);
+      ways[w].exchanges.push_back(method.make(problem));
+      wanted.push_back(ways[w].exchanges.back()->memory());
+      wanted.back().window_bytes = comm.max(wanted.back().window_bytes);
     }
-    for (std::size_t e = 0; e < places[w].size(); ++e)
-      if (e % 2 == 1) places[w][e].send_offset = send_end[1];
-    most.send_bytes = std::max(most.send_bytes, send_end[0] + send_end[1]);
-    most.window_bytes = std::max(most.window_bytes, window_end);
+    const bool one_unit = request.options.fields * kChunks == 1;
+    const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
+    most.send_bytes = std::max(most.send_bytes, total.send_bytes);
+    most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
+    most.window_bytes = std::max(most.window_bytes, total.window_bytes);
   }
-  comm.agree([&] {
-    send = arena(most.send_bytes);
-    receive = arena(most.receive_bytes);
-  });
-  window.reset();
-  if (most.window_bytes > 0)
-    comm.agree([&] { window = std::make_unique<SharedWindow>(node, most.window_bytes, counters); });
+  reserve(most, counters);
   for (std::size_t w = 0; w < 2; ++w) {
     ways[w].traffic.clear();
     for (std::size_t e = 0; e < places[w].size(); ++e) {
@@ -145,6 +156,16 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       ways[w].traffic.push_back(ways[w].exchanges[e]->traffic());
     }
   }
+}
+
+void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters) {
+  comm.agree([&] {
+    send = AlignedMemory(static_cast<std::size_t>(memory.send_bytes));
+    receive = AlignedMemory(static_cast<std::size_t>(memory.receive_bytes));
+  });
+  window.reset();
+  if (memory.window_bytes > 0)
+    comm.agree([&] { window = std::make_unique<SharedWindow>(node, memory.window_bytes, counters); });
 }
 
 void AnyPlan::Implementation::make_programs() {
@@ -169,7 +190,7 @@ void AnyPlan::Implementation::make_programs() {
     for (const Link& link : one.program.links) one.times.push_back({std::vector<double>(link.passes.size()), 0});
     work_bytes = std::max(work_bytes, one.program.work_bytes);
   }
-  work = arena(work_bytes);
+  work = AlignedMemory(static_cast<std::size_t>(work_bytes));
 }
 
 // The engine whose batches take least time in cache, over all stages of both directions, weighted by the number of tiles.

@@ -55,6 +55,7 @@ struct AnyPlan::Implementation {
   ExchangeProblem problem_of(const Hop& hop, int number) const;
   void choose_exchanges();
   void make_exchanges(const ExchangeMethod& method);
+  void reserve(const ExchangeMemory& memory, int counters);
   void make_programs();
   void choose_engine();
   void make_executor();

@@ -250,7 +250,9 @@ std::optional<Assignment> as_assignment(const PathProblem& problem, const std::v
 // The best path over the grids of at most two dimensions, starting from any assignment of each, towards `wanted` if given.
 GridPath best_default(const PathProblem& problem, Done done, double first_hop, const std::optional<Layout>& wanted) {
   GridPath best;
-  for (const auto& sizes : factorizations(problem.ranks, 2)) {
+  auto grids = factorizations(problem.ranks, 2);
+  std::stable_sort(grids.begin(), grids.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  for (const auto& sizes : grids) {
     Search search(problem, sizes);
     const std::optional<Assignment> goal = as_assignment(problem, sizes, wanted);
     const double last_hop = wanted && !goal ? 1 : 0;

@@ -41,7 +41,7 @@ class CommandTest(unittest.TestCase):
     def succeed_json(self, *arguments):
         return json.loads(self.succeed(*arguments))
 
-    def fail(self, status, *arguments, says=()):
+    def expect_failure(self, status, *arguments, says=()):
         """One line on stderr with all words of `says`, and the exit status."""
         result = self.run_weft(*arguments)
         self.assertEqual(result.returncode, status, result.stderr + result.stdout)

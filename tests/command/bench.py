@@ -77,7 +77,7 @@ class Bench(CommandTest):
             self.assertEqual(json.load(file)["shape"], [16, 16])
 
     def test_unwritable_json_file(self):
-        self.fail(1, "bench", "8x8", "--repeat", 1, "--json", "/nowhere/x.json", says=["/nowhere"])
+        self.expect_failure(1, "bench", "8x8", "--repeat", 1, "--json", "/nowhere/x.json", says=["/nowhere"])
 
 
 if __name__ == "__main__":

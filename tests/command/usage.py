@@ -22,26 +22,26 @@ class Usage(CommandTest):
             self.assertIn(words, text)
 
     def test_no_subcommand(self):
-        self.fail(2, says=["subcommand is required"])
+        self.expect_failure(2, says=["subcommand is required"])
 
     def test_unknown_subcommand(self):
-        self.fail(2, "brench", says=["brench"])
+        self.expect_failure(2, "brench", says=["brench"])
 
     def test_bad_shape_says_what_would_be_right(self):
-        self.fail(2, "bench", "12y", "-n", 2, says=["'12y'", "64x64x64"])
-        self.fail(2, "bench", "0x4", says=["'0x4'"])
-        self.fail(2, "explain", "2x2x2x2x2x2x2", says=["1 to 6"])
+        self.expect_failure(2, "bench", "12y", "-n", 2, says=["'12y'", "64x64x64"])
+        self.expect_failure(2, "bench", "0x4", says=["'0x4'"])
+        self.expect_failure(2, "explain", "2x2x2x2x2x2x2", says=["1 to 6"])
 
     def test_unknown_kind_exchange_and_engine(self):
-        self.fail(2, "bench", "8x8", "--kind", "r3c", says=["r3c", "c2c", "r2c"])
-        self.fail(2, "bench", "8x8", "--exchange", "pigeon", says=["pigeon", "it may be", "auto"])
-        self.fail(2, "bench", "8x8", "--engine", "steam", says=["steam", "it may be", "auto"])
-        self.fail(2, "check", "-n", 2, "--exchange", "pigeon", says=["pigeon"])
+        self.expect_failure(2, "bench", "8x8", "--kind", "r3c", says=["r3c", "c2c", "r2c"])
+        self.expect_failure(2, "bench", "8x8", "--exchange", "pigeon", says=["pigeon", "it may be", "auto"])
+        self.expect_failure(2, "bench", "8x8", "--engine", "steam", says=["steam", "it may be", "auto"])
+        self.expect_failure(2, "check", "-n", 2, "--exchange", "pigeon", says=["pigeon"])
 
     def test_grid_must_fit_the_ranks(self):
-        self.fail(2, "bench", "8x8x8", "-n", 2, "--grid", "3", says=["2 ranks", "product is 2"])
-        self.fail(2, "explain", "8x8", "-n", 2, "--grid", "1x1x2", says=["at most 2"])
-        self.fail(2, "explain", "8x8", "--output-grid", "natural", says=["--grid"])
+        self.expect_failure(2, "bench", "8x8x8", "-n", 2, "--grid", "3", says=["2 ranks", "product is 2"])
+        self.expect_failure(2, "explain", "8x8", "-n", 2, "--grid", "1x1x2", says=["at most 2"])
+        self.expect_failure(2, "explain", "8x8", "--output-grid", "natural", says=["--grid"])
 
     def test_under_a_launcher_an_error_stands_once(self):
         launcher = [*shlex.split(os.environ.get("MPIEXEC", "mpiexec")), "-n", "3"]

@@ -26,15 +26,26 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// What was wrong. CLI11 does not name the word that is no subcommand.
+std::string complaint(const std::vector<Subcommand>& subcommands, const CLI::ParseError& error,
+                      const std::string& first_word) {
+  std::vector<std::string> names;
+  for (const Subcommand& each : subcommands) names.push_back(each.app->get_name());
+  const bool known = std::find(names.begin(), names.end(), first_word) != names.end();
+  if (known || first_word.empty() || first_word.front() == '-') return one_line(error.what());
+  return fmt::format("there is no subcommand '{}'; it may be {}", first_word, join_choices(names));
+}
+
 /// Help and version come as exceptions too, with exit code 0.
 int end_of_parsing(const CLI::App& app, const std::vector<Subcommand>& subcommands,
-                   const CLI::ParseError& error) {
+                   const CLI::ParseError& error, const std::string& first_word) {
   if (error.get_exit_code() == 0) return speaks() ? app.exit(error) : kSuccess;
   std::string name = "weft";
   for (const Subcommand& each : subcommands)
     if (each.app->parsed()) name += " " + each.app->get_name();
   if (speaks())
-    fmt::print(stderr, "{}: {} ({} --help says more)\n", name, one_line(error.what()), name);
+    fmt::print(stderr, "{}: {} ({} --help says more)\n", name,
+               complaint(subcommands, error, first_word), name);
   return kUsage;
 }
 
@@ -91,7 +102,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return end_of_parsing(app, subcommands, error);
+    return end_of_parsing(app, subcommands, error, argc > 1 ? argv[1] : "");
   }
   const auto chosen = std::find_if(subcommands.begin(), subcommands.end(),
                                    [](const Subcommand& each) { return each.app->parsed(); });

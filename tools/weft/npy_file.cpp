@@ -199,22 +199,18 @@ class NpyFile : public FieldFile {
   std::vector<double> values_;
 };
 
-/// On one rank: the text of the header; `data_offset` is where it ends.
-std::string read_header_text(const std::string& path, std::int64_t& data_offset) {
+/// On one rank. Throws Error(io_failure) that names the file.
+NpyHeader read_header(const std::string& path, std::string& text) {
   std::ifstream file(path, std::ios::binary);
   std::string start(static_cast<std::size_t>(kNpyPreambleBytes), '\0');
   file.read(start.data(), kNpyPreambleBytes);
-  if (!file)
-    throw Error(ErrorCode::io_failure, fmt::format("'{}' ends within its .npy header", path));
   const NpyPreamble preamble = parse_npy_preamble(start);
   constexpr std::int64_t kLongest = 1 << 20;
-  std::string text(static_cast<std::size_t>(std::min(preamble.header_bytes, kLongest)), '\0');
+  text.resize(static_cast<std::size_t>(std::min(preamble.header_bytes, kLongest)));
   file.seekg(preamble.header_offset);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file)
-    throw Error(ErrorCode::io_failure, fmt::format("'{}' ends within its .npy header", path));
-  data_offset = preamble.header_offset + preamble.header_bytes;
-  return text;
+  if (!file) throw Error(ErrorCode::io_failure, "the file ends within its .npy header");
+  return parse_npy_header(text, preamble.header_offset + preamble.header_bytes);
 }
 
 template <class Real>
@@ -227,14 +223,14 @@ void gather(const Array<std::complex<Real>>& array, const Box& piece,
 }  // namespace
 
 std::unique_ptr<FieldFile> open_npy(const World& world, const std::string& path) {
-  std::int64_t data_offset = 0;
   std::string text;
   std::string error;
+  std::int64_t data_offset = 0;
   if (world.is_first()) {
     try {
-      text = read_header_text(path, data_offset);
+      data_offset = read_header(path, text).data_offset;
     } catch (const Error& failure) {
-      error = failure.what();
+      error = fmt::format("cannot read '{}': {}", path, failure.what());
     }
   }
   error = world.broadcast(error);

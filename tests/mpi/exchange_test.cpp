@@ -1,0 +1,349 @@
+// Every exchange between many pairs of layouts: each element must arrive where it belongs, call
+// after call, with ranks that are early and late. Also the geometry of buffers, traffic, choice
+// and refusal.
+#include "exchange/exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <ostream>
+
+#include "exchange/pairwise.hpp"
+#include "exchange/shared.hpp"
+#include "exchange_rig.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+namespace {
+
+using testing::error_of;
+using testing::grid_layout;
+using testing::NodeMap;
+using testing::Nodes;
+using testing::Rig;
+using testing::uneven_layout;
+using testing::world;
+
+/// Two layouts of one shape, for any number of ranks.
+struct Pair {
+  const char* name;
+  Shape shape;
+  std::function<Layout(const Shape&, int)> from;
+  std::function<Layout(const Shape&, int)> to;
+};
+
+std::function<Layout(const Shape&, int)> grid(std::vector<int> axes) {
+  return [axes](const Shape& shape, int ranks) { return grid_layout(shape, axes, ranks); };
+}
+
+std::function<Layout(const Shape&, int)> boxes(unsigned seed) {
+  return [seed](const Shape& shape, int ranks) { return uneven_layout(shape, ranks, seed); };
+}
+
+const std::vector<Pair>& pairs() {
+  static const std::vector<Pair> all{
+      {"slabs_0_to_1", {12, 16, 10}, grid({0}), grid({1})},
+      {"slabs_2_to_0_uneven", {13, 5, 11}, grid({2}), grid({0})},
+      {"slabs_2d", {17, 9}, grid({0}), grid({1})},
+      {"pencils_01_to_02", {12, 10, 9}, grid({0, 1}), grid({0, 2})},
+      {"pencils_02_to_12", {7, 8, 12}, grid({0, 2}), grid({1, 2})},
+      {"pencils_to_slabs", {10, 12, 7}, grid({1, 2}), grid({0})},
+      {"bricks_to_pencils", {9, 10, 11}, grid({0, 1, 2}), grid({0, 1})},
+      {"slabs_to_bricks", {8, 9, 10}, grid({1}), grid({0, 1, 2})},
+      {"more_ranks_than_points", {3, 2, 5}, grid({0}), grid({1})},
+      {"boxes_to_bricks", {11, 13, 6}, boxes(1), grid({0, 1, 2})},
+      {"boxes_to_other_boxes", {14, 7, 9}, boxes(2), boxes(3)},
+      {"the_same_slabs", {12, 8, 6}, grid({0}), grid({0})},
+      {"one_axis", {101}, boxes(4), grid({0})},
+      {"four_axes", {5, 6, 4, 7}, grid({0, 2}), grid({1, 3})},
+      {"six_axes", {3, 4, 2, 3, 5, 2}, grid({0, 1, 4}), grid({3, 4, 5})},
+      {"extents_of_one", {1, 24, 1}, grid({1}), boxes(5)},
+      {"long_rows", {6, 8, 67}, grid({1}), grid({0})},
+  };
+  return all;
+}
+
+/// What is varied along with the layouts. The order is a rotation of the axes by `rotate`, then
+/// reversed if it is odd.
+struct Variant {
+  std::int64_t element_bytes;
+  int fields;
+  int chunks;
+  int cut_axis;
+  int rotate;
+};
+
+constexpr Variant kVariants[] = {
+    {16, 1, 1, 0, 0}, {8, 3, 2, 1, 1}, {4, 1, 7, 2, 2}, {16, 3, 3, 0, 3}};
+
+struct Case {
+  const char* exchange;
+  Nodes nodes;
+  const Pair* pair;
+  Variant variant;
+};
+
+std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
+  const Case& c = tested.param;
+  const char* nodes[] = {"", "_halves", "_alternating"};
+  std::string name = c.exchange;
+  name.append(nodes[static_cast<int>(c.nodes)]).append("_").append(c.pair->name);
+  name += "_bytes" + std::to_string(c.variant.element_bytes) + "_fields" +
+          std::to_string(c.variant.fields);
+  name +=
+      "_chunks" + std::to_string(c.variant.chunks) + "_cut" + std::to_string(c.variant.cut_axis);
+  return name + "_order" + std::to_string(c.variant.rotate);
+}
+
+std::vector<Case> all_cases() {
+  const std::pair<const char*, Nodes> ways[] = {
+      {"shared", Nodes::one}, {"pairwise", Nodes::one}, {"alltoallv", Nodes::one},
+      {"mixed", Nodes::one},  {"mixed", Nodes::halves}, {"mixed", Nodes::alternating}};
+  std::vector<Case> cases;
+  for (const auto& [exchange, nodes] : ways)
+    for (const Pair& pair : pairs())
+      for (const Variant& variant : kVariants) cases.push_back({exchange, nodes, &pair, variant});
+  return cases;
+}
+
+ExchangeProblem problem_of(const NodeMap& nodes, const Pair& pair, const Variant& variant) {
+  const int dimensions = pair.shape.size();
+  std::vector<int> order(static_cast<std::size_t>(dimensions));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + variant.rotate % dimensions, order.end());
+  if (variant.rotate % 2 == 1) std::reverse(order.begin(), order.end());
+  return {.comm = &world(),
+          .node = &nodes.comm,
+          .node_rank_of = nodes.rank_of,
+          .from = pair.from(pair.shape, world().size()),
+          .to = pair.to(pair.shape, world().size()),
+          .order = order,
+          .element_bytes = variant.element_bytes,
+          .fields = variant.fields,
+          .chunks = variant.chunks,
+          .cut_axis = variant.cut_axis % dimensions,
+          .tag = 5};
+}
+
+/// The problem of the way back.
+ExchangeProblem reversed(ExchangeProblem problem) {
+  std::swap(problem.from, problem.to);
+  problem.tag += problem.fields * problem.chunks;
+  return problem;
+}
+
+testing::ExchangeMaker maker(const char* name) {
+  return [name](ExchangeProblem problem) {
+    world().agree([&] { EXPECT_EQ("", exchange_named(name).refusal(problem)); });
+    return exchange_named(name).make(std::move(problem));
+  };
+}
+
+class EveryExchange : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EveryExchange, BringsEachElementToItsPlace) {
+  const NodeMap nodes(GetParam().nodes);
+  const ExchangeProblem problem = problem_of(nodes, *GetParam().pair, GetParam().variant);
+  Rig rig(nodes, {problem}, maker(GetParam().exchange));
+  for (int call = 0; call < 4; ++call) rig.call(0, call % 2 == 0, call == 3 ? 200 : 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryExchange, ::testing::ValuesIn(all_cases()), name_of_case);
+
+class Synchronisation : public ::testing::TestWithParam<Case> {};
+
+// Ranks are early and late by far more than a call takes, in both directions of one window.
+TEST_P(Synchronisation, HoldsWithEarlyAndLateRanks) {
+  const NodeMap nodes(GetParam().nodes);
+  const ExchangeProblem problem = problem_of(nodes, *GetParam().pair, GetParam().variant);
+  Rig rig(nodes, {problem, reversed(problem)}, maker(GetParam().exchange));
+  std::mt19937 same_on_all_ranks(7);
+  for (int call = 0; call < 30; ++call) {
+    const auto choice = same_on_all_ranks();
+    rig.call(choice % 2, choice % 4 < 2, 1500);
+  }
+}
+
+std::vector<Case> synchronisation_cases() {
+  // Messages so long that MPI does not copy them before they are received.
+  static const Pair long_messages{"long_messages", {48, 48, 40}, grid({0}), grid({1})};
+  std::vector<Case> cases;
+  for (const Case& c : all_cases()) {
+    const std::string pair = c.pair->name;
+    if (c.variant.chunks != 2) continue;
+    if (pair == "slabs_0_to_1") cases.push_back({c.exchange, c.nodes, &long_messages, c.variant});
+    if (pair == "pencils_01_to_02" || pair == "boxes_to_other_boxes") cases.push_back(c);
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Synchronisation, ::testing::ValuesIn(synchronisation_cases()),
+                         name_of_case);
+
+TEST(Exchange, AllocatesNothingInACall) {
+  const NodeMap nodes(Nodes::halves);
+  for (const char* name : {"mixed", "pairwise", "alltoallv"}) {
+    const ExchangeProblem problem = problem_of(nodes, pairs()[0], {16, 1, 2, 2, 0});
+    const auto exchange = maker(name)(problem);
+    const ExchangeMemory memory = exchange->memory();
+    std::vector<std::byte> send(static_cast<std::size_t>(memory.send_bytes));
+    std::vector<std::byte> receive(static_cast<std::size_t>(memory.receive_bytes));
+    SharedWindow window(nodes.comm, memory.window_bytes, 1 + memory.window_counters);
+    exchange->attach({.window = &window});
+    const std::vector<std::byte*> bases{nullptr, nullptr,     nullptr,
+                                        nullptr, send.data(), receive.data()};
+    const std::int64_t before = testing::allocations();
+    for (std::int64_t call = 1; call <= 3; ++call) {
+      exchange->begin(call, bases);
+      exchange->open();
+      for (int unit = 0; unit < 2; ++unit) exchange->start(unit);
+      exchange->progress();
+      for (int unit = 0; unit < 2; ++unit) {
+        exchange->ready(unit);
+        exchange->wait(unit);
+        exchange->release(unit);
+      }
+      window.publish(kFinishedCounter, call);
+    }
+    EXPECT_EQ(before, testing::allocations()) << name;
+    nodes.comm.barrier();
+  }
+}
+
+TEST(Exchange, WorksWithGranulesGrownToFitSmallCounts) {
+  const NodeMap nodes(Nodes::one);
+  for (const std::int64_t most : {1, 40, 200}) {
+    const testing::ExchangeMaker make = [most](ExchangeProblem problem) {
+      return std::make_unique<PairwiseExchange>(std::move(problem), Peers::all, most);
+    };
+    Rig rig(nodes, {problem_of(nodes, pairs()[0], {16, 2, 2, 2, 0})}, make);
+    for (int call = 0; call < 2; ++call) rig.call(0, call == 0, 0);
+  }
+}
+
+TEST(Exchange, CountsItsTraffic) {
+  const std::int64_t ranks = world().size();
+  for (const Nodes split : {Nodes::one, Nodes::halves}) {
+    const NodeMap nodes(split);
+    // Each rank sends a block of n^3 / P^2 points to each of the others, for 3 fields in 2 chunks.
+    const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
+    const ExchangeProblem problem = problem_of(nodes, cubes, {16, 3, 2, 2, 0});
+    const std::int64_t block_bytes = 24 * 24 * 24 / (ranks * ranks) * 16 * 3;
+    const std::int64_t off_node = ranks - nodes.comm.size();
+    for (const char* name : {"shared", "mixed", "pairwise", "alltoallv"}) {
+      if (!exchange_named(name).refusal(problem).empty()) continue;
+      const ExchangeTraffic traffic = exchange_named(name).make(problem)->traffic();
+      const bool by_messages = name != std::string("shared") && name != std::string("mixed");
+      EXPECT_EQ((by_messages ? ranks - 1 : off_node) * 3 * 2, traffic.messages) << name;
+      EXPECT_EQ((ranks - 1) * block_bytes, traffic.bytes) << name;
+      EXPECT_EQ(off_node * block_bytes, traffic.bytes_off_node) << name;
+    }
+  }
+}
+
+TEST(Exchange, MixedKeepsInTheWindowOnlyWhatItsNodeReads) {
+  if (world().size() % 2 != 0) GTEST_SKIP() << "needs an even number of ranks";
+  const NodeMap nodes(Nodes::halves);
+  const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
+  const auto exchange = exchange_named("mixed").make(problem_of(nodes, cubes, {16, 1, 1, 2, 0}));
+  const std::int64_t local_bytes = 24 * 24 * 24 / world().size() * 16;
+  EXPECT_EQ(local_bytes / 2, exchange->memory().send_bytes);
+  EXPECT_GE(exchange->memory().window_bytes, local_bytes / 2);
+  EXPECT_LE(exchange->memory().window_bytes, local_bytes / 2 * 5 / 4);
+}
+
+TEST(Exchange, OwnBlocksAreNotMoved) {
+  const NodeMap nodes(Nodes::one);
+  for (const ExchangeMethod* method : exchange_table()) {
+    const auto exchange = method->make(problem_of(nodes, pairs()[11], {16, 2, 1, 0, 0}));
+    exchange->attach({});
+    EXPECT_EQ(0, exchange->memory().receive_bytes);
+    EXPECT_EQ(0, exchange->traffic().messages);
+    EXPECT_EQ(0, exchange->traffic().bytes);
+    for (int unit = 0; unit < 2; ++unit)
+      EXPECT_EQ(exchange->outbox(unit, 0), exchange->inbox(unit, 0));
+  }
+}
+
+TEST(ExchangeTable, HasTheNamesThatUsersSee) {
+  EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv"}), exchanges());
+  for (const std::string& name : exchanges()) EXPECT_EQ(name, exchange_named(name).name());
+  EXPECT_EQ(
+      "unavailable: there is no exchange \"telepathy\"; this build has shared, mixed, pairwise, "
+      "alltoallv",
+      error_of([] { exchange_named("telepathy"); }));
+}
+
+TEST(ExchangeTable, ChoosesByTheRanksOfANode) {
+  const auto choice = [](const NodeMap& nodes) {
+    return default_exchange(problem_of(nodes, pairs()[0], kVariants[0])).name();
+  };
+  EXPECT_EQ("shared", choice(NodeMap(Nodes::one)));
+  if (world().size() == 1) return;
+  EXPECT_EQ(world().size() == 2 ? "pairwise" : "mixed", choice(NodeMap(Nodes::halves)));
+}
+
+TEST(ExchangeTable, SharedRefusesRanksOnSeveralNodes) {
+  if (world().size() == 1) GTEST_SKIP() << "needs 2 ranks";
+  const NodeMap nodes(Nodes::halves);
+  const ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
+  const std::string expected =
+      "it needs all ranks on one node; on the node of rank " + std::to_string(world().rank()) +
+      " are " + std::to_string(nodes.comm.size()) + " of " + std::to_string(world().size());
+  EXPECT_EQ(expected, exchange_named("shared").refusal(problem));
+}
+
+TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
+  const NodeMap nodes(Nodes::one);
+  ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
+  problem.fields = problem.chunks = 1 << 20;
+  for (const char* name : {"pairwise", "mixed"})
+    EXPECT_NE(std::string::npos,
+              exchange_named(name).refusal(problem).find("tags up to 1099511627780"))
+        << name;
+}
+
+TEST(Chunks, AreConsecutiveAndAsEvenAsPossible) {
+  const Box block{{3, 10, 0}, {5, 17, 4}};
+  for (const int chunks : {1, 2, 3, 7, 10}) {
+    std::int64_t next = 10;
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const Box part = chunk_of(block, 1, chunks, chunk);
+      EXPECT_EQ(next, part.lower[1]);
+      EXPECT_GE(part.extent(1), 7 / chunks);
+      EXPECT_LE(part.extent(1), (7 + chunks - 1) / chunks);
+      EXPECT_EQ(2, part.extent(0));
+      EXPECT_EQ(4, part.extent(2));
+      next = part.upper[1];
+    }
+    EXPECT_EQ(17, next);
+  }
+}
+
+TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
+  const NodeMap nodes(Nodes::one);
+  const int ranks = world().size();
+  for (const std::int64_t n : {16, 64, 67, 128, 256}) {
+    const Pair slabs{"", {2 * ranks, n, n}, grid({0}), grid({1})};
+    const ExchangeProblem problem = problem_of(nodes, slabs, {16, 1, 1, 0, 0});
+    const WindowArray array = window_array_of(problem, Peers::all, world().rank());
+    EXPECT_EQ(1, array.strides[2]);
+    for (const int axis : {0, 1}) {
+      EXPECT_EQ(0, array.strides[axis] * 16 % 64) << n;
+      EXPECT_NE(0, array.strides[axis] * 16 % 4096) << n;
+    }
+    EXPECT_GE(array.bytes, 2 * n * n * 16);
+    EXPECT_LE(array.bytes, 2 * n * n * 16 * 5 / 4 + 4096);
+  }
+}
+
+TEST(WindowArrays, LeaveShortRowsDense) {
+  const NodeMap nodes(Nodes::one);
+  const Pair columns{"", {10 * world().size(), 100, 3}, grid({0}), grid({1})};
+  const WindowArray array =
+      window_array_of(problem_of(nodes, columns, {8, 1, 1, 0, 0}), Peers::all, world().rank());
+  EXPECT_EQ((Extents{304, 3, 1}), array.strides);
+}
+
+}  // namespace
+}  // namespace weft

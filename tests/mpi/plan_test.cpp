@@ -1,0 +1,341 @@
+// Plans of every description against direct sums: forward, backward, and last the round trip.
+// Inputs keep every bit, padding is left alone, and the same call gives the same bits again.
+// Elements of a pure redistribution arrive unchanged.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "plan_case.hpp"
+#include "support.hpp"
+
+namespace weft {
+namespace {
+
+using test::Field;
+using test::PlanCase;
+using test::Random;
+using test::Spread;
+using test::Value;
+
+constexpr int kCanary = 0x7b;
+
+struct Transformed {
+  Field signal;
+  Field spectrum;
+};
+
+/// The sampled input of a field and its direct sum; remembered, since many cases share them.
+const Transformed& transformed(const PlanCase& c, int field) {
+  static std::map<std::string, std::unique_ptr<Transformed>> known;
+  std::string key = to_string(c.shape) + (c.real ? " real " : " complex ") + std::to_string(field);
+  for (Kind kind : c.kinds) key += ' ' + std::to_string(static_cast<int>(kind));
+  auto& found = known[key];
+  if (!found) {
+    Field signal = test::sampled(c.shape, field, !c.real);
+    Field spectrum = test::direct_transform(signal, c.kinds);
+    found = std::make_unique<Transformed>(Transformed{std::move(signal), std::move(spectrum)});
+  }
+  return *found;
+}
+
+template <class T>
+T element_of(const Value& value) {
+  if constexpr (ElementOf<T>::value.complex)
+    return T(value);
+  else
+    return static_cast<T>(value.real());
+}
+
+template <class T>
+std::size_t bytes_of(const Array<T>& array) {
+  return static_cast<std::size_t>(array.field_stride() * array.fields()) * sizeof(T);
+}
+
+template <class T>
+void fill_with_canaries(Array<T>& array) {
+  std::memset(static_cast<void*>(array.data()), kCanary, bytes_of(array));
+}
+
+template <class T>
+std::vector<unsigned char> copy_of(const Array<T>& array) {
+  const auto* first = reinterpret_cast<const unsigned char*>(array.data());
+  return {first, first + bytes_of(array)};
+}
+
+/// What lies beside the boxes of an array's fields is still what fill_with_canaries put there.
+template <class T>
+void expect_padding_untouched(const Array<T>& array) {
+  std::vector<unsigned char> beside = copy_of(array);
+  const auto* first = reinterpret_cast<const unsigned char*>(array.data());
+  for (int field = 0; field < array.fields(); ++field)
+    array.for_each(
+        [&](const Index&, const T& element) {
+          const auto at = reinterpret_cast<const unsigned char*>(&element) - first;
+          std::fill_n(beside.begin() + at, sizeof(T), kCanary);
+        },
+        field);
+  EXPECT_TRUE(std::all_of(beside.begin(), beside.end(), [](int byte) { return byte == kCanary; }))
+      << "padding was written to";
+}
+
+template <class In, class Out>
+class Check {
+ public:
+  explicit Check(const PlanCase& c)
+      : case_(c),
+        plan_(MPI_COMM_WORLD, c.shape,
+              test::options_of(c, testing::world().rank(), testing::world().size())),
+        input_(plan_.make_input()),
+        output_(c.in_place ? plan_.output_in(input_) : plan_.make_output()),
+        points_(test::transformed_points(c.shape, c.kinds)) {}
+
+  void layouts() {
+    EXPECT_EQ(plan_.input_layout().shape(), case_.shape);
+    EXPECT_EQ(plan_.output_layout().shape(), test::output_shape(case_.shape, case_.kinds));
+    for (const Layout* layout : {&plan_.input_layout(), &plan_.output_layout()})
+      EXPECT_NO_THROW(Layout::from_boxes(layout->shape(), layout->boxes()));
+  }
+
+  void forward() {
+    const auto scale = scale_of(Direction::forward);
+    one_way(input_, output_, &Transformed::signal, &Transformed::spectrum, scale,
+            [this] { plan_.forward(input_, output_); });
+  }
+
+  /// From the exact spectrum, so that no error of forward() can cancel.
+  void backward() {
+    const auto scale = scale_of(Direction::backward) * points_;
+    one_way(output_, input_, &Transformed::spectrum, &Transformed::signal, scale,
+            [this] { plan_.backward(output_, input_); });
+  }
+
+  void round_trip() {
+    fill(input_, &Transformed::signal);
+    const auto scale = scale_of(Direction::forward) * scale_of(Direction::backward) * points_;
+    plan_.forward(input_, output_);
+    plan_.backward(output_, input_);
+    expect(input_, &Transformed::signal, scale, 2);
+  }
+
+ private:
+  long double scale_of(Direction direction) const {
+    return test::scale_of(case_.normalization, direction, points_);
+  }
+
+  template <class T>
+  void fill(Array<T>& array, Field Transformed::*values) {
+    fill_with_canaries(array);
+    for (int field = 0; field < case_.fields; ++field) {
+      const Field& from = transformed(case_, field).*values;
+      array.fill([&](const Index& index) { return element_of<T>(from(index)); }, field);
+    }
+  }
+
+  template <class T>
+  void expect(const Array<T>& array, Field Transformed::*values, long double scale, int steps) {
+    for (int field = 0; field < case_.fields; ++field) {
+      const Field& expected = transformed(case_, field).*values;
+      const long double allowed =
+          test::only_redistributes(case_)
+              ? 0
+              : steps * test::tolerance(case_.precision, points_) * scale * expected.rms();
+      std::int64_t wrong = 0;
+      std::string first;
+      array.for_each(
+          [&](const Index& index, const T& element) {
+            const Value wanted = scale * expected(index);
+            const Value got(element);
+            if (std::abs(got - wanted) <= allowed || wrong++ > 0) return;
+            std::ostringstream text;
+            text << "at " << to_string(index) << " got " << got << ", expected " << wanted
+                 << ", allowed error " << allowed;
+            first = text.str();
+          },
+          field);
+      EXPECT_EQ(wrong, 0) << "elements of field " << field << " in " << to_string(array.box())
+                          << " are wrong; " << first;
+    }
+  }
+
+  template <class From, class To, class Execute>
+  void one_way(Array<From>& from, Array<To>& to, Field Transformed::*given,
+               Field Transformed::*wanted, long double scale, Execute&& execute) {
+    if (!case_.in_place) fill_with_canaries(to);
+    fill(from, given);
+    const auto before = copy_of(from);
+    execute();
+    expect(to, wanted, scale, 1);
+    const auto result = copy_of(to);
+    if (case_.in_place) {
+      fill(from, given);
+    } else {
+      EXPECT_TRUE(copy_of(from) == before) << "the input was changed";
+      expect_padding_untouched(to);
+    }
+    execute();
+    if (!case_.in_place) {
+      EXPECT_TRUE(copy_of(to) == result) << "a second call gave other bits";
+    } else {
+      expect(to, wanted, scale, 1);
+    }
+  }
+
+  PlanCase case_;
+  Plan<In, Out> plan_;
+  Array<In> input_;
+  Array<Out> output_;
+  long double points_;
+};
+
+template <class In, class Out>
+void check(const PlanCase& c) {
+  Check<In, Out> check(c);
+  check.layouts();
+  check.forward();
+  check.backward();
+  check.round_trip();
+}
+
+template <class Real>
+void check_in(const PlanCase& c) {
+  using Complex = std::complex<Real>;
+  if (!c.real) return check<Complex, Complex>(c);
+  if (test::only_redistributes(c)) return check<Real, Real>(c);
+  return check<Real, Complex>(c);
+}
+
+class PlanOf : public ::testing::TestWithParam<PlanCase> {};
+
+TEST_P(PlanOf, TransformsLikeTheDirectSum) {
+  const PlanCase& c = GetParam();
+  c.precision == Precision::double_ ? check_in<double>(c) : check_in<float>(c);
+}
+
+std::string test_name(const ::testing::TestParamInfo<PlanCase>& test) {
+  return std::to_string(test.index) + "_" + test::name_of(test.param);
+}
+
+PlanCase complex_case(const Shape& shape) {
+  PlanCase c;
+  c.shape = shape;
+  c.kinds.assign(static_cast<std::size_t>(shape.size()), Kind::c2c);
+  return c;
+}
+
+PlanCase real_case(const Shape& shape) {
+  PlanCase c = complex_case(shape);
+  c.real = true;
+  c.kinds.back() = Kind::r2c;
+  return c;
+}
+
+/// One to six dimensions; primes, odd and even extents, extent 1, fewer points than ranks.
+std::vector<Shape> all_shapes() {
+  return {{1},
+          {2},
+          {7},
+          {64},
+          {37},
+          {1, 1},
+          {5, 3},
+          {16, 12},
+          {1, 17},
+          {13, 11},
+          {2, 1},
+          {1, 1, 1},
+          {4, 4, 4},
+          {7, 5, 3},
+          {1, 9, 4},
+          {16, 1, 8},
+          {13, 17, 5},
+          {31, 2, 6},
+          {12, 10, 9},
+          {8, 8, 16},
+          {2, 2, 2},
+          {64, 3, 2},
+          {3, 2, 2, 5},
+          {4, 6, 5, 8},
+          {2, 3, 1, 4, 3},
+          {1, 4, 64},
+          {2, 50, 40},
+          {5, 1, 1, 16},
+          {2, 3, 4, 2, 5},
+          {2, 3, 2, 3, 2, 2}};
+}
+
+/// Every shape as a user meets it first: nothing but the shape is given.
+std::vector<PlanCase> default_cases() {
+  std::vector<PlanCase> cases;
+  for (const Shape& shape : all_shapes()) {
+    cases.push_back(complex_case(shape));
+    cases.push_back(real_case(shape));
+  }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Defaults, PlanOf, ::testing::ValuesIn(default_cases()), test_name);
+
+/// Every exchange with every way to spread the input, there and back.
+std::vector<PlanCase> exchange_cases() {
+  std::vector<PlanCase> cases;
+  for (const std::string& exchange : exchanges())
+    for (const Spread spread :
+         {Spread::first, Spread::last, Spread::pencil, Spread::brick, Spread::boxes})
+      for (const bool natural_output : {false, true})
+        for (const bool in_place : {false, true}) {
+          PlanCase c =
+              natural_output == in_place ? real_case({7, 9, 11}) : complex_case({8, 6, 10});
+          c.input = spread;
+          c.output = natural_output ? spread : Spread::automatic;
+          c.exchange = exchange;
+          c.in_place = in_place;
+          c.fields = in_place ? 1 : 2;
+          cases.push_back(c);
+        }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Exchanges, PlanOf, ::testing::ValuesIn(exchange_cases()), test_name);
+
+/// r2c on each axis, other axes left alone or not, both precisions, every engine.
+std::vector<PlanCase> kind_cases() {
+  std::vector<PlanCase> cases;
+  for (const std::string& engine : engines())
+    for (const Precision precision : {Precision::single, Precision::double_})
+      for (int axis = 0; axis < 3; ++axis)
+        for (const bool in_place : {false, true}) {
+          PlanCase c = complex_case({6, 10, 8});
+          c.real = true;
+          c.kinds[static_cast<std::size_t>(axis)] = Kind::r2c;
+          c.precision = precision;
+          c.engine = engine;
+          c.in_place = in_place;
+          cases.push_back(c);
+          c.shape = {5, 7, 9};
+          c.kinds[static_cast<std::size_t>((axis + 1) % 3)] = Kind::none;
+          c.input = Spread::pencil;
+          cases.push_back(c);
+        }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, PlanOf, ::testing::ValuesIn(kind_cases()), test_name);
+
+/// Random kinds and options, for each shape.
+std::vector<PlanCase> random_cases() {
+  Random random(51);
+  std::vector<PlanCase> cases;
+  for (const Shape& shape : all_shapes())
+    for (int round = 0; round < 8; ++round) {
+      PlanCase c;
+      c.shape = shape;
+      cases.push_back(with_random_options(random, with_random_kinds(random, c)));
+    }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Random, PlanOf, ::testing::ValuesIn(random_cases()), test_name);
+
+}  // namespace
+}  // namespace weft
