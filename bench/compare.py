@@ -142,11 +142,11 @@ def run(arguments, settings) -> dict:
     outcome = {
         "date": datetime.date.today().isoformat(),
         "machine": machine.describe(settings.build),
-        "command": "bench/compare.py " + shlex.join(sys.argv[1:]),
+        "command": command_of(arguments),
         "rows": results.read_json(arguments.output)["rows"] if appends(arguments) else [],
         "left_out": left_out,
     }
-    say = measure.progress_printer()
+    say = measure.progress_printer(quiet=arguments.quick)
     for precision in arguments.precisions:
         for shape in arguments.shapes:
             for kind in arguments.kinds:
@@ -161,6 +161,18 @@ def run(arguments, settings) -> dict:
                     results.write_json(outcome, arguments.output)
     say("")
     return outcome
+
+
+def command_of(arguments) -> str:
+    """The one command that measures the same again."""
+    given = {
+        "SIZES": arguments.sizes,
+        "KINDS": arguments.kinds,
+        "RANKS": arguments.ranks,
+        "RIVALS": arguments.rivals,
+        "PRECISIONS": arguments.precisions,
+    }
+    return shlex.join(["make", "bench", *(f"{name}={' '.join(value)}" for name, value in given.items() if value)])
 
 
 def appends(arguments) -> bool:

@@ -144,7 +144,7 @@ LIBRARIES = (
         "heffte",
         (
             Variant("MKL, transposed, slabs, p2p", "mkl,transposed,slabs,p2p_plined"),
-            Variant("the same, strided", "mkl,transposed,slabs,p2p_plined,strided"),
+            Variant("MKL, transposed, slabs, strided", "mkl,transposed,slabs,p2p_plined,strided"),
             Variant("MKL, natural, defaults", "mkl"),
             Variant("FFTW, natural, defaults", "fftw"),
         ),

@@ -42,6 +42,7 @@ def draw_panel(axes, title: str, rows: list[dict]):
     axes.set_title(title, fontsize=9, loc="left", color=INK)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=7)
 
 
 def draw(results: dict, paths: list[str]):

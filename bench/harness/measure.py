@@ -199,8 +199,8 @@ def rows_of(job: Job) -> list[dict]:
     return rows
 
 
-def progress_printer():
-    """say(text) for a person: one line that changes on a terminal, a line for each problem elsewhere."""
+def progress_printer(quiet: bool = False):
+    """say(text) for a person: one line that changes on a terminal; elsewhere a line for each problem, unless quiet."""
     state = {"problem": "", "width": 0}
 
     def say(text: str):
@@ -209,7 +209,7 @@ def progress_printer():
             state["width"] = len(text)
             return
         problem = text.split(",")[0]
-        if problem and problem != state["problem"]:
+        if problem and problem != state["problem"] and not quiet:
             print(f"measuring {problem}", file=sys.stderr, flush=True)
             state["problem"] = problem
 

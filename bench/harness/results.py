@@ -82,13 +82,17 @@ def milliseconds(seconds: float) -> str:
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
+def forward_time(both: dict[str, dict]) -> float:
+    return both.get("forward", both.get("backward"))["min_s"]
+
+
 def table_lines(rows: list[dict], reference: dict[str, dict | None]) -> list[list[str]]:
     """A line of cells for each library and set of options, the fastest forward transform first."""
     pairs: dict[tuple, dict[str, dict]] = {}
     for row in rows:
         pairs.setdefault((row["library"], row["options"]), {})[row["direction"]] = row
     lines = []
-    for (library, options), both in sorted(pairs.items(), key=lambda item: fastest(item[1].values())["min_s"]):
+    for (library, options), both in sorted(pairs.items(), key=lambda item: forward_time(item[1])):
         cells = [library, options]
         for direction in ("forward", "backward"):
             row = both.get(direction)

@@ -171,37 +171,59 @@ void Batch<Real>::transform() {
 
 #endif
 
+// One thread's tile and its batches along every axis.
+template <class Real>
+class Worker {
+ public:
+  static constexpr std::int64_t kLanes = 16;
+
+  explicit Worker(const bench::Problem& problem) {
+    const std::int64_t longest = *std::max_element(problem.shape.begin(), problem.shape.end());
+    tile_ = bench::allocate(kLanes * (longest + 2) * problem.complex_bytes());
+    for (std::size_t axis = 0; axis < problem.shape.size(); ++axis)
+      batches_.push_back(std::make_unique<Batch<Real>>(
+          problem.shape[axis], kLanes, problem.real && axis + 1 == problem.shape.size(),
+          tile_.get()));
+  }
+  void transform(std::size_t axis) { batches_[axis]->transform(); }
+
+ private:
+  bench::Buffer tile_{nullptr, &std::free};  // zeros stay zeros however often they are transformed
+  std::vector<std::unique_ptr<Batch<Real>>> batches_;
+};
+
 template <class Real>
 class EngineInCache final : public Limit {
  public:
   explicit EngineInCache(const bench::Problem& problem) {
-    if (problem.threads > 1)
-      throw bench::Unsupported("the engine's speed is measured with one thread per rank");
-    const std::int64_t longest = *std::max_element(problem.shape.begin(), problem.shape.end());
-    tile_ = bench::allocate(kLanes * (longest + 2) * problem.complex_bytes());
+    for (int thread = 0; thread < problem.threads; ++thread)
+      workers_.push_back(std::make_unique<Worker<Real>>(problem));
+    const std::int64_t rows = problem.points() / problem.shape.back();
     for (std::size_t axis = 0; axis < problem.shape.size(); ++axis) {
-      const std::int64_t n = problem.shape[axis];
       const bool last = axis + 1 == problem.shape.size();
       // For r2c the other axes have only n/2 + 1 of the last axis' modes.
       const std::int64_t pencils =
-          last ? problem.points() / n
-               : problem.points() / problem.shape.back() * problem.last_output_extent() / n;
-      batches_.push_back(
-          std::make_unique<Batch<Real>>(n, kLanes, problem.real && last, tile_.get()));
-      repetitions_.push_back(std::max<std::int64_t>(1, part_of_rank(pencils) / kLanes));
+          last ? rows : rows * problem.last_output_extent() / problem.shape[axis];
+      batches_.push_back(std::max<std::int64_t>(1, part_of_rank(pencils) / Worker<Real>::kLanes));
     }
   }
 
   void forward() override {
-    for (std::size_t axis = 0; axis < batches_.size(); ++axis)
-      for (std::int64_t i = 0; i < repetitions_[axis]; ++i) batches_[axis]->transform();
+    const int threads = static_cast<int>(workers_.size());
+    for (std::size_t axis = 0; axis < batches_.size(); ++axis) {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+      for (int thread = 0; thread < threads; ++thread) {
+        const std::int64_t share =
+            batches_[axis] * (thread + 1) / threads - batches_[axis] * thread / threads;
+        for (std::int64_t i = 0; i < share; ++i)
+          workers_[static_cast<std::size_t>(thread)]->transform(axis);
+      }
+    }
   }
 
  private:
-  static constexpr std::int64_t kLanes = 16;
-  bench::Buffer tile_{nullptr, &std::free};  // zeros stay zeros however often they are transformed
-  std::vector<std::unique_ptr<Batch<Real>>> batches_;
-  std::vector<std::int64_t> repetitions_;
+  std::vector<std::unique_ptr<Worker<Real>>> workers_;
+  std::vector<std::int64_t> batches_;  // of this rank along each axis
 };
 
 std::unique_ptr<bench::Rival> make(const bench::Problem& problem) {

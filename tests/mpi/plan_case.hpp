@@ -184,7 +184,7 @@ inline PlanCase with_random_options(Random& random, PlanCase c) {
   if (random.one_in(3)) c.output_order = random_order(random, c.shape.size());
   c.padded = random.one_in(3);
   c.normalization = random.among(normalizations);
-  c.threads = random.one_in(5) ? 2 : 1;
+  c.threads = random.one_in(12) ? 2 : 1;
   return c;
 }
 

@@ -224,13 +224,23 @@ class Trial {
     return true;
   }
 
-  /// Rounding may grow with the logarithm of the size; a redistribution must be exact.
+  /// Rounding may grow with the logarithm of the size, and where a length has a large prime factor with the root of that, since
+  /// engines then sum that many terms; a redistribution must be exact.
   long double tolerance() const {
     using Real = typename RealOf<In>::type;
     const std::int64_t points = transformed_points(problem_.shape, problem_.kinds);
     if (all_none()) return 0;
+    std::int64_t prime = 1;
+    for (std::int64_t extent : problem_.shape) prime = std::max(prime, largest_prime_factor(extent));
     return 20 * std::numeric_limits<Real>::epsilon() *
-           (1 + std::log2(static_cast<long double>(points)));
+           (1 + std::log2(static_cast<long double>(points)) + std::sqrt(static_cast<long double>(prime)));
+  }
+
+  static std::int64_t largest_prime_factor(std::int64_t number) {
+    std::int64_t largest = 1;
+    for (std::int64_t factor = 2; factor <= number; ++factor)
+      for (; number % factor == 0; number /= factor) largest = factor;
+    return largest;
   }
   bool all_none() const {
     return std::all_of(problem_.kinds.begin(), problem_.kinds.end(),

@@ -1,0 +1,199 @@
+// Plans on signals whose transforms are known in closed form, and laws that every Fourier transform
+// obeys, at sizes that are too large for direct sums: single modes, impulses, shifts, linearity.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plan_case.hpp"
+#include "support.hpp"
+
+namespace weft {
+namespace {
+
+using test::Value;
+using Complex = std::complex<double>;
+
+/// exp(sign * 2 pi i sum_a k_a j_a / n_a), the phases reduced exactly.
+class Wave {
+ public:
+  Wave(const Shape& shape, const Index& mode, int sign) : shape_(shape), mode_(mode) {
+    for (std::int64_t n : shape) roots_.push_back(test::roots_of_unity(n, sign));
+  }
+  Value operator()(const Index& index) const {
+    Value value = 1;
+    for (int axis = 0; axis < shape_.size(); ++axis) {
+      const std::int64_t phase = index[axis] * mode_[axis] % shape_[axis];
+      value *= roots_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(phase)];
+    }
+    return value;
+  }
+
+ private:
+  Shape shape_;
+  Index mode_;
+  std::vector<std::vector<Value>> roots_;
+};
+
+/// The index whose sum with `index` is a multiple of the shape along every axis.
+Index mirrored(const Index& index, const Shape& shape) {
+  Index result = index;
+  for (int axis = 0; axis < shape.size(); ++axis)
+    result[axis] = (shape[axis] - index[axis]) % shape[axis];
+  return result;
+}
+
+using Case = std::tuple<Shape, std::string>;
+
+class Signals : public ::testing::TestWithParam<Case> {
+ protected:
+  const Shape& shape() const { return std::get<0>(GetParam()); }
+  long double points() const { return static_cast<long double>(shape().product()); }
+  Options options() const {
+    Options options;
+    options.exchange = std::get<1>(GetParam());
+    options.input.grid = test::even_grid(shape().size(), 2, testing::world().size());
+    return options;
+  }
+  /// The largest error allowed for results of the rms `scale`.
+  long double allowed(long double scale) const {
+    return scale * test::tolerance(Precision::double_, points());
+  }
+
+  template <class T>
+  static long double worst_error(const Array<T>& array,
+                                 const std::function<Value(const Index&)>& expected) {
+    long double worst = 0;
+    array.for_each([&](const Index& index, const T& element) {
+      worst = std::max(worst, std::abs(Value(element) - expected(index)));
+    });
+    return worst;
+  }
+
+  std::vector<Index> some_modes() const {
+    Index nothing = Extents::filled(shape().size(), 0);
+    Index last = shape();
+    Index middle = shape();
+    for (std::int64_t& k : last) --k;
+    for (std::int64_t& k : middle) k /= 2;
+    Index mixed = nothing;
+    for (int axis = 0; axis < mixed.size(); ++axis) mixed[axis] = (3 * axis + 2) % shape()[axis];
+    return {nothing, last, middle, mixed};
+  }
+};
+
+TEST_P(Signals, AComplexModeBecomesOnePeak) {
+  Plan<Complex> plan(MPI_COMM_WORLD, shape(), options());
+  auto input = plan.make_input();
+  auto output = plan.make_output();
+  for (const Index& mode : some_modes()) {
+    const Wave wave(shape(), mode, +1);
+    input.fill([&](const Index& index) { return Complex(wave(index)); });
+    plan.forward(input, output);
+    const auto peak = [&](const Index& k) { return k == mode ? Value(points()) : Value(0); };
+    // All the energy is in one point, so the rms is sqrt(N).
+    EXPECT_LE(worst_error(output, peak), allowed(std::sqrt(points()))) << to_string(mode);
+  }
+}
+
+TEST_P(Signals, ACosineBecomesTwoHalfPeaks) {
+  Plan<double> plan(MPI_COMM_WORLD, shape(), options());
+  auto input = plan.make_input();
+  auto output = plan.make_output();
+  for (const Index& mode : some_modes()) {
+    const Wave wave(shape(), mode, +1);
+    const Index mirror = mirrored(mode, shape());
+    input.fill([&](const Index& index) { return static_cast<double>(wave(index).real()); });
+    plan.forward(input, output);
+    const auto peaks = [&](const Index& k) {
+      return Value((k == mode ? points() / 2 : 0) + (k == mirror ? points() / 2 : 0));
+    };
+    EXPECT_LE(worst_error(output, peaks), allowed(std::sqrt(points()))) << to_string(mode);
+  }
+}
+
+TEST_P(Signals, AnImpulseBecomesAWave) {
+  Plan<Complex> plan(MPI_COMM_WORLD, shape(), options());
+  Plan<double> real_plan(MPI_COMM_WORLD, shape(), options());
+  auto input = plan.make_input();
+  auto output = plan.make_output();
+  auto real_input = real_plan.make_input();
+  auto real_output = real_plan.make_output();
+  for (const Index& place : some_modes()) {
+    const Wave wave(shape(), place, -1);
+    const auto impulse = [&](const Index& index) { return index == place ? 1.0 : 0.0; };
+    input.fill(impulse);
+    real_input.fill(impulse);
+    plan.forward(input, output);
+    real_plan.forward(real_input, real_output);
+    EXPECT_LE(worst_error(output, wave), allowed(1)) << to_string(place);
+    EXPECT_LE(worst_error(real_output, wave), allowed(1)) << to_string(place);
+  }
+}
+
+TEST_P(Signals, AShiftBecomesAPhase) {
+  Plan<Complex> plan(MPI_COMM_WORLD, shape(), options());
+  auto input = plan.make_input();
+  auto output = plan.make_output();
+  auto shifted_output = plan.make_output();
+  const Index shift = some_modes().back();
+  const auto signal = [](const Index& index) {
+    return Complex(static_cast<double>(test::sample(index, 0, 0)),
+                   static_cast<double>(test::sample(index, 0, 1)));
+  };
+  input.fill(signal);
+  plan.forward(input, output);
+  input.fill([&](const Index& index) {
+    Index from = index;
+    for (int axis = 0; axis < from.size(); ++axis)
+      from[axis] = (index[axis] - shift[axis] + shape()[axis]) % shape()[axis];
+    return signal(from);
+  });
+  plan.forward(input, shifted_output);
+  const Wave phase(shape(), shift, -1);
+  const auto expected = [&](const Index& k) { return phase(k) * Value(output(k)); };
+  EXPECT_LE(worst_error(shifted_output, expected), 2 * allowed(2 * std::sqrt(points())));
+}
+
+TEST_P(Signals, TheTransformOfASumIsTheSumOfTheTransforms) {
+  Plan<double> plan(MPI_COMM_WORLD, shape(), options());
+  auto input = plan.make_input();
+  auto first = plan.make_output();
+  auto second = plan.make_output();
+  auto both = plan.make_output();
+  const auto signal = [](int field) {
+    return [field](const Index& index) { return static_cast<double>(test::sample(index, field, 0)); };
+  };
+  input.fill(signal(0));
+  plan.forward(input, first);
+  input.fill(signal(1));
+  plan.forward(input, second);
+  input.fill([&](const Index& index) { return 0.75 * signal(0)(index) - 3 * signal(1)(index); });
+  plan.forward(input, both);
+  const auto expected = [&](const Index& k) {
+    return Value(0.75) * Value(first(k)) - Value(3) * Value(second(k));
+  };
+  EXPECT_LE(worst_error(both, expected), allowed(8 * std::sqrt(points())));
+}
+
+std::vector<std::string> auto_and_all_exchanges() {
+  std::vector<std::string> names = exchanges();
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , Signals,
+    ::testing::Combine(::testing::Values(Shape{32, 24, 20}, Shape{17, 30, 23}, Shape{128, 60},
+                                         Shape{3000}),
+                       ::testing::ValuesIn(auto_and_all_exchanges())),
+    [](const auto& test) {
+      return to_string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+    });
+
+}  // namespace
+}  // namespace weft
