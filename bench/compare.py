@@ -40,14 +40,26 @@ def parse_arguments() -> argparse.Namespace:
     add("--precisions", "--precision", nargs="+", help="double (default), single")
     add("--ranks", nargs="+", help='"2" ranks, or "1x2" for 1 rank with 2 threads')
     add("--rivals", nargs="+", default=[], help="names or their beginnings; weft is always there")
-    add("--best", action="store_true", help="of each rival only the options that are best as a rule")
+    add(
+        "--best", action="store_true", help="of each rival only the options that are best as a rule"
+    )
     add("--rounds", type=int, default=4, help="sample groups of each row")
     add("--seconds", type=float, default=1.0, help="length of a sample group")
     add("--repeats", type=int, default=4, help="times that a disturbed group is repeated")
-    add("--quick", action="store_true", help="a line for each library in a few seconds; writes no file")
-    add("--append", action="store_true", help="keep the rows of compare.json that are not measured now")
+    add(
+        "--quick",
+        action="store_true",
+        help="a line for each library in a few seconds; writes no file",
+    )
+    add(
+        "--append",
+        action="store_true",
+        help="keep the rows of compare.json that are not measured now",
+    )
     add("--output", default=os.path.join(BENCH, "results", "compare.json"))
-    add("--build", default=os.path.join(REPOSITORY, "build", "bench"), help="folder of the programs")
+    add(
+        "--build", default=os.path.join(REPOSITORY, "build", "bench"), help="folder of the programs"
+    )
     add("--python", default=default_python(), help="for the rivals in Python and the chart")
     arguments = parser.parse_args()
     for name in ("sizes", "kinds", "precisions", "ranks", "rivals"):
@@ -67,8 +79,12 @@ def complete(arguments: argparse.Namespace, parser: argparse.ArgumentParser):
     everything = arguments.sizes == ["all"]
     if everything:
         arguments.sizes = list(catalogue.ALL_SIZES)
-    arguments.precisions = arguments.precisions or (["double", "single"] if everything else ["double"])
-    arguments.ranks = arguments.ranks or list(catalogue.ALL_RANKS if everything else catalogue.DEFAULT_RANKS)
+    arguments.precisions = arguments.precisions or (
+        ["double", "single"] if everything else ["double"]
+    )
+    arguments.ranks = arguments.ranks or list(
+        catalogue.ALL_RANKS if everything else catalogue.DEFAULT_RANKS
+    )
     if arguments.quick:
         arguments.rounds, arguments.seconds, arguments.repeats, arguments.best = 3, 0.3, 2, True
     try:
@@ -92,8 +108,14 @@ def missing(library: catalogue.Library, settings: measure.Settings) -> str:
         built = os.path.exists(os.path.join(settings.build, library.program))
         return "" if built else "it was not built (CMake did not find the library)"
     check = "; ".join(f"import {module}" for module in library.modules)
-    answer = subprocess.run([settings.python, "-c", check], capture_output=True, text=True, check=False)
-    return "" if answer.returncode == 0 else f"{settings.python} cannot import {' '.join(library.modules)}"
+    answer = subprocess.run(
+        [settings.python, "-c", check], capture_output=True, text=True, check=False
+    )
+    return (
+        ""
+        if answer.returncode == 0
+        else f"{settings.python} cannot import {' '.join(library.modules)}"
+    )
 
 
 def choose_libraries(arguments, settings, left_out) -> list[catalogue.Library]:
@@ -172,7 +194,9 @@ def command_of(arguments) -> str:
         "RIVALS": arguments.rivals,
         "PRECISIONS": arguments.precisions,
     }
-    return shlex.join(["make", "bench", *(f"{name}={' '.join(value)}" for name, value in given.items() if value)])
+    return shlex.join(
+        ["make", "bench", *(f"{name}={' '.join(value)}" for name, value in given.items() if value)]
+    )
 
 
 def appends(arguments) -> bool:
@@ -184,7 +208,13 @@ def print_quick(outcome: dict):
     rows = outcome["rows"]
     weft = results.references(rows)
     for row in (row for row in rows if row["direction"] == "forward"):
-        back = next(r for r in rows if r["direction"] == "backward" and r["library"] == row["library"] and r["options"] == row["options"])
+        back = next(
+            r
+            for r in rows
+            if r["direction"] == "backward"
+            and r["library"] == row["library"]
+            and r["options"] == row["options"]
+        )
         beside = ""
         if not results.is_weft(row) and weft["forward"]:
             beside = f"   Weft is {row['min_s'] / weft['forward']['min_s']:.1f} times as fast"
@@ -201,7 +231,9 @@ def print_left_out(outcome: dict):
 def draw_chart(arguments):
     base = os.path.splitext(arguments.output)[0]
     command = [arguments.python, os.path.join(BENCH, "harness", "chart.py"), arguments.output]
-    answer = subprocess.run([*command, base + ".png", base + ".svg"], capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [*command, base + ".png", base + ".svg"], capture_output=True, text=True, check=False
+    )
     if answer.returncode == 0:
         print(f"Written: {arguments.output}, {base}.png, {base}.svg")
     else:
@@ -214,7 +246,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     wisdom = tempfile.mkdtemp(prefix="weft-bench-")
     settings = measure.Settings(
-        arguments.build, arguments.python, wisdom, arguments.rounds, arguments.seconds, arguments.repeats
+        arguments.build,
+        arguments.python,
+        wisdom,
+        arguments.rounds,
+        arguments.seconds,
+        arguments.repeats,
     )
     try:
         mpi_launcher()
@@ -223,7 +260,10 @@ def main() -> int:
         print(f"bench: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nbench: interrupted; the problems that were finished are in the output file", file=sys.stderr)
+        print(
+            "\nbench: interrupted; the problems that were finished are in the output file",
+            file=sys.stderr,
+        )
         return 130
     finally:
         shutil.rmtree(wisdom, ignore_errors=True)

@@ -48,25 +48,39 @@ def section_lines(outcome: dict) -> list[str]:
         for cells in results.table_lines(rows, results.references(rows)):
             if cells[0] == "weft":
                 cells[0] = "**weft**"
-            lines.append("| " + " | ".join(cell.replace("*", "\\*") if i > 0 else cell for i, cell in enumerate(cells)) + " |")
+            lines.append(
+                "| "
+                + " | ".join(
+                    cell.replace("*", "\\*") if i > 0 else cell for i, cell in enumerate(cells)
+                )
+                + " |"
+            )
     return lines
 
 
 def target_lines(outcome: dict) -> list[str]:
     lines = ["", "## Wanted and reached", ""]
-    lines += ["Best and worst over both directions and all of Weft's variants that the line is meant for.", ""]
+    lines += [
+        "Best and worst over both directions and all of Weft's variants that the line is meant for.",
+        "",
+    ]
     lines += ["| | where | wanted | best | worst | |", "|---|---|---:|---:|---:|---|"]
     for line in targets.evaluate(outcome):
         bound = f"{'at most' if line.at_most else 'at least'} {line.wanted:g}"
         verdict = "reached" if line.done else "missed"
-        lines.append(f"| {line.text} | {line.where} | {bound} | {line.best:.2f} | {line.worst:.2f} | {verdict} |")
+        lines.append(
+            f"| {line.text} | {line.where} | {bound} | {line.best:.2f} | {line.worst:.2f} | {verdict} |"
+        )
     return lines
 
 
 def note_lines(outcome: dict) -> list[str]:
     lines = []
     if any(row["disturbed"] > 0.03 for row in outcome["rows"]):
-        lines += ["", "\\* Others used more than 3 % of a core at every attempt; the least disturbed was kept."]
+        lines += [
+            "",
+            "\\* Others used more than 3 % of a core at every attempt; the least disturbed was kept.",
+        ]
     if outcome["left_out"]:
         lines += ["", "Left out:", ""]
         for entry in outcome["left_out"]:
@@ -77,12 +91,19 @@ def note_lines(outcome: dict) -> list[str]:
 
 def main() -> int:
     json_path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(BENCH, "results", "compare.json")
-    markdown_path = sys.argv[2] if len(sys.argv) > 2 else os.path.join(REPOSITORY, "docs", "performance.md")
+    markdown_path = (
+        sys.argv[2] if len(sys.argv) > 2 else os.path.join(REPOSITORY, "docs", "performance.md")
+    )
     if not os.path.exists(json_path):
         print(f"report: there is no {json_path}; run bench/run first", file=sys.stderr)
         return 1
     outcome = results.read_json(json_path)
-    lines = [INTRODUCTION, *machine_lines(outcome), *reproduce_lines(outcome), *chart_lines(json_path, markdown_path)]
+    lines = [
+        INTRODUCTION,
+        *machine_lines(outcome),
+        *reproduce_lines(outcome),
+        *chart_lines(json_path, markdown_path),
+    ]
     lines += target_lines(outcome)
     lines += ["", "## All rows", *section_lines(outcome), *note_lines(outcome)]
     with open(markdown_path, "w") as file:

@@ -12,6 +12,11 @@ if(EXISTS ${weft_venv})
   endif()
 endif()
 
+# A project that includes Weft as a subdirectory links MPI through it, and must see that target.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+endif()
+
 # Only the C interface of MPI is used: from C++, without the C++ bindings of old.
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
@@ -43,8 +48,8 @@ endif()
 
 # CMake keeps out of an installed runpath what lies in this tree, but .venv is meant to be found.
 foreach(library IN LISTS FFTW_DOUBLE_LIBRARY MKLSequential_LIBRARIES MPI_CXX_LIBRARIES)
-  get_filename_component(directory ${library} DIRECTORY)
-  cmake_path(IS_PREFIX weft_venv ${directory} is_ours)
+  get_filename_component(directory "${library}" DIRECTORY)
+  cmake_path(IS_PREFIX weft_venv "${directory}" is_ours)
   if(is_ours AND PROJECT_IS_TOP_LEVEL)
     list(APPEND CMAKE_INSTALL_RPATH ${directory})
   endif()

@@ -25,7 +25,11 @@ class Problem:
     @property
     def array_bytes(self) -> int:
         """Of the input over all ranks; the output takes as much, give or take a plane."""
-        return self.points * (8 if self.kind == "r2c" else 16) // (1 if self.precision == "double" else 2)
+        return (
+            self.points
+            * (8 if self.kind == "r2c" else 16)
+            // (1 if self.precision == "double" else 2)
+        )
 
     @property
     def shape_text(self) -> str:
@@ -114,7 +118,9 @@ class Library:
     def variants_for(self, config: Config, narrow: bool) -> tuple[Variant, ...]:
         if not self.is_rival:
             # An exchange means nothing to one rank.
-            return tuple(v for v in self.variants if config.ranks > 1 or "exchange" not in v.options)
+            return tuple(
+                v for v in self.variants if config.ranks > 1 or "exchange" not in v.options
+            )
         return self.variants[:1] if narrow else self.variants
 
 
@@ -131,7 +137,12 @@ LIBRARIES = (
             Variant("alltoallv exchange", "exchange=alltoallv"),
         ),
     ),
-    Library("fftw_mpi", "fftw_mpi", (IN_PLACE_TRANSPOSED, IN_PLACE_NATURAL, OUT_OF_PLACE_NATURAL), dimensions=(2, 3)),
+    Library(
+        "fftw_mpi",
+        "fftw_mpi",
+        (IN_PLACE_TRANSPOSED, IN_PLACE_NATURAL, OUT_OF_PLACE_NATURAL),
+        dimensions=(2, 3),
+    ),
     Library(
         "mkl_cluster",
         "mkl_cluster",
@@ -174,7 +185,9 @@ LIBRARIES = (
     ),
     Library("mkl_dfti", "mkl_dfti", (IN_PLACE, OUT_OF_PLACE), one_process=True),
     Library("fftw_threads", "fftw_threads", (IN_PLACE, OUT_OF_PLACE), one_process=True),
-    Library("ducc", "ducc.py", (OUT_OF_PLACE, IN_PLACE), one_process=True, modules=("numpy", "ducc0")),
+    Library(
+        "ducc", "ducc.py", (OUT_OF_PLACE, IN_PLACE), one_process=True, modules=("numpy", "ducc0")
+    ),
     Library(
         "scipy",
         "scipy_fft.py",
@@ -183,7 +196,9 @@ LIBRARIES = (
         modules=("numpy", "scipy"),
     ),
     # Not a rival: what the memory and the engine of this machine allow.
-    Library("floor", "floor", (Variant("two sweeps", "sweeps"), Variant("engine in cache", "engine"))),
+    Library(
+        "floor", "floor", (Variant("two sweeps", "sweeps"), Variant("engine in cache", "engine"))
+    ),
 )
 
 # What the comparison is wanted for; `make bench` alone takes less.

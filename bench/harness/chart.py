@@ -12,7 +12,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from harness.results import config_text, fastest, is_weft, milliseconds, read_json, sections  # noqa: E402
+from harness.results import (  # noqa: E402
+    config_text,
+    fastest,
+    is_weft,
+    milliseconds,
+    read_json,
+    sections,
+)
 
 WEFT, RIVAL, INK = "#c2410c", "#94a3b8", "#1e293b"
 MOST_PANELS = 12
@@ -30,13 +37,21 @@ def bars(rows: list[dict]) -> list[dict]:
 def draw_panel(axes, title: str, rows: list[dict]):
     weft = fastest(filter(is_weft, rows))
     places = range(len(rows))
-    axes.barh(places, [row["min_s"] * 1e3 for row in rows], color=[WEFT if is_weft(row) else RIVAL for row in rows])
+    axes.barh(
+        places,
+        [row["min_s"] * 1e3 for row in rows],
+        color=[WEFT if is_weft(row) else RIVAL for row in rows],
+    )
     axes.set_yticks(places, [f"{row['library']}\n{row['options']}" for row in rows], fontsize=7)
     axes.invert_yaxis()
     for place, row in zip(places, rows):
         times = f"  x{row['min_s'] / weft['min_s']:.1f}" if weft and not is_weft(row) else ""
         axes.annotate(
-            f" {milliseconds(row['min_s'])} ms{times}", (row["min_s"] * 1e3, place), va="center", fontsize=7, color=INK
+            f" {milliseconds(row['min_s'])} ms{times}",
+            (row["min_s"] * 1e3, place),
+            va="center",
+            fontsize=7,
+            color=INK,
         )
     axes.set_xlim(0, max(row["min_s"] for row in rows) * 1e3 * 1.3)
     axes.set_title(title, fontsize=9, loc="left", color=INK)
@@ -58,7 +73,9 @@ def draw(results: dict, paths: list[str]):
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
     height = max(len(rows) for _, rows in panels) * 0.34 + 0.8
-    figure, grid = plt.subplots(lines, columns, figsize=(5.4 * columns, height * lines + 0.5), squeeze=False)
+    figure, grid = plt.subplots(
+        lines, columns, figsize=(5.4 * columns, height * lines + 0.5), squeeze=False
+    )
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, (title, rows) in zip(grid.flat, panels):

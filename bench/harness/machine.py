@@ -13,7 +13,9 @@ from .process import REPOSITORY, Failed, cores, mpi_launcher
 
 def first_line(command: list[str]) -> str:
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+        answer = subprocess.run(
+            command, capture_output=True, text=True, cwd=REPOSITORY, check=False
+        )
     except OSError:
         return "unknown"
     return (answer.stdout.strip().splitlines() or ["unknown"])[0]

@@ -74,7 +74,9 @@ class Job:
     def bytes_needed(self) -> float:
         """An estimate from above: the arrays, a work array, and copies that the Python programs make to check."""
         arrays = 2.3 if "in_place" in self.variant.options and not self.library.is_python else 3.3
-        return (arrays + 1.2 * self.library.is_python) * self.problem.array_bytes + self.config.ranks * 150e6
+        return (
+            arrays + 1.2 * self.library.is_python
+        ) * self.problem.array_bytes + self.config.ranks * 150e6
 
     def measure(self, settings: Settings):
         """One round. A failure is kept for the table, and ends the job."""
@@ -101,9 +103,14 @@ class Job:
         source = os.path.join(BENCH, "rivals", self.library.program)
         program = os.path.join(settings.build, self.library.program)
         command = [settings.python, source] if self.library.is_python else [program]
-        wisdom = os.path.join(settings.wisdom, f"{self.library.program}-{self.problem.precision}")
+        wisdom = os.path.join(
+            settings.wisdom,
+            f"{self.library.program}-{self.problem.precision}-{self.config}-{self.variant.options}",
+        )
         first = self._pair_s == 0
-        self._program = Program(self.library, self.problem, self.variant, self.config, command, wisdom)
+        self._program = Program(
+            self.library, self.problem, self.variant, self.config, command, wisdom
+        )
         if not first:
             self._program.ask("pairs 1", timeout=600)  # touches all memory
             return
@@ -157,10 +164,14 @@ def run_problem(jobs: list[Job], settings: Settings, say):
                     continue
                 say(f"{job.problem}, round {number + 1} of {settings.rounds}: {job}")
                 if not job.running and not make_room(job, jobs):
-                    job.failure = f"it needs about {job.bytes_needed / 2**30:.1f} GiB, which are not free"
+                    job.failure = (
+                        f"it needs about {job.bytes_needed / 2**30:.1f} GiB, which are not free"
+                    )
                     continue
                 job.measure(settings)
-                waiting = [other.bytes_needed for other in jobs if not other.running and not other.failure]
+                waiting = [
+                    other.bytes_needed for other in jobs if not other.running and not other.failure
+                ]
                 if memory("MemAvailable") < 1.1 * max(waiting, default=0) + 1e9:
                     job.end()
                 else:

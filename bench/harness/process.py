@@ -36,10 +36,16 @@ def cores() -> int:
 def mpi_launcher() -> tuple[str, str]:
     """The program that starts ranks, and the version it reports."""
     places = os.pathsep.join((os.path.join(REPOSITORY, ".venv", "bin"), os.environ.get("PATH", "")))
-    program = os.environ.get("MPIEXEC") or shutil.which("mpirun", path=places) or shutil.which("mpiexec", path=places)
+    program = (
+        os.environ.get("MPIEXEC")
+        or shutil.which("mpirun", path=places)
+        or shutil.which("mpiexec", path=places)
+    )
     if not program:
         raise Failed("no mpirun was found")
-    answer = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment(1), check=False)
+    answer = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, env=environment(1), check=False
+    )
     return program, (answer.stdout.strip().splitlines() or ["unknown"])[0]
 
 
@@ -64,7 +70,9 @@ def environment(threads: int, ranks: int = 1) -> dict[str, str]:
         PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
     )
     if threads > 1 and ranks == 1:
-        result.update(OMP_PROC_BIND="true", OMP_PLACES="cores")  # several ranks would bind to the same cores
+        result.update(
+            OMP_PROC_BIND="true", OMP_PLACES="cores"
+        )  # several ranks would bind to the same cores
     return result
 
 
@@ -77,9 +85,32 @@ def end_with_parent():
 class Program:
     """A running program: a library with one problem, one set of options, some ranks and threads."""
 
-    def __init__(self, library: Library, problem: Problem, variant: Variant, config: Config, command: list[str], wisdom: str):
-        words = [*command, "--shape", problem.shape_text, "--kind", problem.kind, "--precision", problem.precision]
-        words += ["--threads", str(config.threads), "--options", variant.options, "--wisdom", wisdom]
+    def __init__(
+        self,
+        library: Library,
+        problem: Problem,
+        variant: Variant,
+        config: Config,
+        command: list[str],
+        wisdom: str,
+    ):
+        words = [
+            *command,
+            "--shape",
+            problem.shape_text,
+            "--kind",
+            problem.kind,
+            "--precision",
+            problem.precision,
+        ]
+        words += [
+            "--threads",
+            str(config.threads),
+            "--options",
+            variant.options,
+            "--wisdom",
+            wisdom,
+        ]
         if library.uses_mpi:
             words = launch_words(config) + words
         self._errors = tempfile.TemporaryFile()
@@ -188,4 +219,6 @@ class Program:
         lines = self._errors.read().decode(errors="replace").splitlines()
         said = [line.strip() for line in lines if any(c.isalpha() for c in line)]
         self._close()
-        return f"it ended with status {self._process.returncode}" + (f": {said[0][:200]}" if said else "")
+        return f"it ended with status {self._process.returncode}" + (
+            f": {said[0][:200]}" if said else ""
+        )

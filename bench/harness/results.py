@@ -7,7 +7,12 @@ import os
 
 PROBLEM = ("shape", "kind", "precision")
 IDENTITY = ("library", "options", *PROBLEM, "ranks", "threads", "direction")
-ONE_PROCESS = ("mkl_dfti", "fftw_threads", "ducc", "scipy")  # compared by cores, since they have no ranks
+ONE_PROCESS = (
+    "mkl_dfti",
+    "fftw_threads",
+    "ducc",
+    "scipy",
+)  # compared by cores, since they have no ranks
 
 
 def problem_of(row: dict) -> tuple:
@@ -66,7 +71,11 @@ def sections(rows: list[dict], cores: int):
     if not seen:  # only one-process libraries were measured
         seen = list(dict.fromkeys((problem_of(row), config_of(row)) for row in rows))
     for problem, config in seen:
-        yield problem, config, [r for r in rows if problem_of(r) == problem and stands_in(r, config, cores)]
+        yield (
+            problem,
+            config,
+            [r for r in rows if problem_of(r) == problem and stands_in(r, config, cores)],
+        )
 
 
 def config_text(config: tuple[int, int], cores: int) -> str:
@@ -125,14 +134,23 @@ def print_tables(results: dict, out):
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEADINGS))]
         print(f"\n{' '.join(problem)}, {config_text(config, cores)}", file=out)
         for line in lines:
-            cells = [cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))]
+            cells = [
+                cell.ljust(width) if i < 2 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths))
+            ]
             print("  " + "  ".join(cells).rstrip(), file=out)
-    print("\nMilliseconds: minimum and median. ratio: the fastest Weft / this row; below 1 Weft is faster.", file=out)
+    print(
+        "\nMilliseconds: minimum and median. ratio: the fastest Weft / this row; below 1 Weft is faster.",
+        file=out,
+    )
     discarded = sum(row["discarded_groups"] for row in results["rows"]) // 2
     if discarded:
         print(f"Thrown away since others used the cores: {discarded} sample groups.", file=out)
     if any(row["disturbed"] > 0.03 for row in results["rows"]):
-        print("* others used more than 3 % of a core at every attempt; the least disturbed was kept.", file=out)
+        print(
+            "* others used more than 3 % of a core at every attempt; the least disturbed was kept.",
+            file=out,
+        )
 
 
 def merge(old: list[dict], new: list[dict]) -> list[dict]:

@@ -54,7 +54,9 @@ class Section:
         return fastest(
             row
             for row in self.rows
-            if row["library"] in libraries and row["direction"] == direction and options in (row["options"], "")
+            if row["library"] in libraries
+            and row["direction"] == direction
+            and options in (row["options"], "")
         )
 
 
@@ -85,10 +87,16 @@ class Reached:
     @property
     def done(self) -> bool:
         # Shown with two digits, so judged with them.
-        return round(self.worst, 2) <= self.wanted if self.at_most else round(self.worst, 2) >= self.wanted
+        return (
+            round(self.worst, 2) <= self.wanted
+            if self.at_most
+            else round(self.worst, 2) >= self.wanted
+        )
 
 
-def over_rival(libraries, options: str = "", inverse=False, exchanges=False, only=lambda section: True):
+def over_rival(
+    libraries, options: str = "", inverse=False, exchanges=False, only=lambda section: True
+):
     """Weft / rival (or rival / Weft) for each direction and variant."""
 
     def values(section: Section) -> Values:
@@ -105,7 +113,11 @@ def over_rival(libraries, options: str = "", inverse=False, exchanges=False, onl
 
 def over_floor(section: Section) -> Values:
     for direction in ("forward", "backward"):
-        parts = [row for row in section.rows if row["library"] == "floor" and row["direction"] == direction]
+        parts = [
+            row
+            for row in section.rows
+            if row["library"] == "floor" and row["direction"] == direction
+        ]
         best = fastest(section.weft(direction))
         if section.large and len(parts) == 2 and best:
             yield best["min_s"] / max(row["min_s"] for row in parts)
@@ -159,13 +171,19 @@ TARGETS = (
     Target(
         "best of FFTW-MPI and MKL cluster FFT / Weft",
         lambda section: 2.5,
-        over_rival(("fftw_mpi", "mkl_cluster"), inverse=True, only=lambda s: on_ranks(s) and s.large),
+        over_rival(
+            ("fftw_mpi", "mkl_cluster"), inverse=True, only=lambda s: on_ranks(s) and s.large
+        ),
         at_most=False,
     ),
     Target(
         "FFTW-MPI / Weft, 2-D",
         lambda section: 3.0,
-        over_rival(("fftw_mpi",), inverse=True, only=lambda s: on_ranks(s) and s.problem[0] == "16384x16384"),
+        over_rival(
+            ("fftw_mpi",),
+            inverse=True,
+            only=lambda s: on_ranks(s) and s.problem[0] == "16384x16384",
+        ),
         at_most=False,
     ),
     Target(
@@ -193,13 +211,19 @@ def evaluate(results: dict) -> list[Reached]:
     lines = []
     for target in TARGETS:
         for problem, config, rows in sections(results["rows"], cores):
-            same = [row for row in results["rows"] if tuple(row[key] for key in ("shape", "kind", "precision")) == problem]
+            same = [
+                row
+                for row in results["rows"]
+                if tuple(row[key] for key in ("shape", "kind", "precision")) == problem
+            ]
             section = Section(problem, config, rows, same, cores)
             values = sorted(target.values(section), reverse=not target.at_most)
             if values:
                 where = f"{' '.join(problem)}, {config_text(config, cores)}"
                 wanted = target.wanted(section)
-                lines.append(Reached(target.text, where, wanted, target.at_most, values[0], values[-1]))
+                lines.append(
+                    Reached(target.text, where, wanted, target.at_most, values[0], values[-1])
+                )
     return lines
 
 
@@ -214,7 +238,11 @@ def print_targets(results: dict, out):
             text = line.text
             print(f"  {text}", file=out)
         bound = f"{'<=' if line.at_most else '>='} {line.wanted:g}"
-        reached = f"{line.best:.2f}" if line.best == line.worst else f"{line.best:.2f} ... {line.worst:.2f}"
+        reached = (
+            f"{line.best:.2f}"
+            if line.best == line.worst
+            else f"{line.best:.2f} ... {line.worst:.2f}"
+        )
         verdict = "" if line.done else "  missed"
         print(f"    {line.where:<42} wanted {bound:<8} reached {reached}{verdict}", file=out)
 

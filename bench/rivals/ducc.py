@@ -14,7 +14,9 @@ class Ducc:
         self._threads = problem.threads
         self._last = problem.shape[-1]
         self.input = np.zeros(problem.shape, problem.input_dtype)
-        self._output = self.input if in_place else np.zeros(problem.output_shape, problem.complex_dtype)
+        self._output = (
+            self.input if in_place else np.zeros(problem.output_shape, problem.complex_dtype)
+        )
 
     def forward(self):
         if self._real:
@@ -30,7 +32,9 @@ class Ducc:
                 allow_overwriting_input=True,
             )  # fmt: skip
         else:
-            ducc0.fft.c2c(self._output, out=self.input, forward=False, inorm=2, nthreads=self._threads)
+            ducc0.fft.c2c(
+                self._output, out=self.input, forward=False, inorm=2, nthreads=self._threads
+            )
 
     def zero_mode(self):
         return self._output.flat[0]

@@ -12,7 +12,12 @@ class Mpi4pyFft:
     def __init__(self, problem):
         grid = {} if "pencil" in problem.options else {"grid": (-1,)}
         self._plan = PFFT(
-            MPI.COMM_WORLD, problem.shape, dtype=problem.input_dtype, collapse=True, threads=problem.threads, **grid
+            MPI.COMM_WORLD,
+            problem.shape,
+            dtype=problem.input_dtype,
+            collapse=True,
+            threads=problem.threads,
+            **grid,
         )
         self.input = newDistArray(self._plan, forward_output=False)
         self.input[...] = 0

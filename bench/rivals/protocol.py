@@ -93,14 +93,20 @@ def parse():
     problem.real_dtype = np.dtype("f8" if problem.precision == "double" else "f4")
     problem.complex_dtype = np.dtype("c16" if problem.precision == "double" else "c8")
     problem.input_dtype = problem.real_dtype if problem.kind == "r2c" else problem.complex_dtype
-    problem.output_shape = problem.shape[:-1] + (problem.shape[-1] // 2 + 1,) if problem.kind == "r2c" else problem.shape
+    problem.output_shape = (
+        problem.shape[:-1] + (problem.shape[-1] // 2 + 1,)
+        if problem.kind == "r2c"
+        else problem.shape
+    )
     return problem
 
 
 def noise(problem, shape, rank):
     """The same numbers in [-0.5, 0.5) at every call, so that no copy of the input must be kept."""
     scalars = 1 if problem.kind == "r2c" else 2
-    values = np.random.default_rng(rank).random(int(np.prod(shape)) * scalars, dtype=problem.real_dtype)
+    values = np.random.default_rng(rank).random(
+        int(np.prod(shape)) * scalars, dtype=problem.real_dtype
+    )
     values -= problem.real_dtype.type(0.5)
     return values.view(problem.input_dtype).reshape(shape)
 
@@ -111,7 +117,11 @@ def check(rival, problem, world):
     rival.input[...] = expected
     total = world.sum(complex(expected.sum(dtype="c16")))
     rival.forward()
-    error = abs(complex(rival.zero_mode()) - total) / np.sqrt(np.prod(problem.shape)) if world.rank == 0 else 0.0
+    error = (
+        abs(complex(rival.zero_mode()) - total) / np.sqrt(np.prod(problem.shape))
+        if world.rank == 0
+        else 0.0
+    )
     rival.backward()
     expected -= rival.input
     difference = expected.view(problem.real_dtype)  # its absolute value would be another array

@@ -9,8 +9,16 @@ class SciPy:
     def __init__(self, problem):
         self.input = np.zeros(problem.shape, problem.input_dtype)
         self._output = None
-        self._there, self._back = (scipy.fft.rfftn, scipy.fft.irfftn) if problem.kind == "r2c" else (scipy.fft.fftn, scipy.fft.ifftn)
-        self._options = {"s": problem.shape, "workers": problem.threads, "overwrite_x": "in_place" in problem.options}
+        self._there, self._back = (
+            (scipy.fft.rfftn, scipy.fft.irfftn)
+            if problem.kind == "r2c"
+            else (scipy.fft.fftn, scipy.fft.ifftn)
+        )
+        self._options = {
+            "s": problem.shape,
+            "workers": problem.threads,
+            "overwrite_x": "in_place" in problem.options,
+        }
 
     def forward(self):
         self._output = self._there(self.input, **self._options)

@@ -47,6 +47,7 @@ inline constexpr int kFinishedCounter = 0;
 struct ExchangeMemory {
   std::int64_t send_bytes = 0;
   std::int64_t receive_bytes = 0;
+  std::int64_t own_bytes = 0;
   std::int64_t window_bytes = 0;
   int window_counters = 0;
 };
@@ -63,6 +64,7 @@ struct ExchangeTraffic {
 struct ExchangeBuffers {
   std::int64_t send_offset = 0;     ///< in kSlotSend
   std::int64_t receive_offset = 0;  ///< in kSlotReceive
+  std::int64_t own_offset = 0;      ///< in kSlotOwn
   std::int64_t window_offset = 0;   ///< in the window of every rank
   int first_counter = 1;            ///< in the window's counters, after kFinishedCounter
   SharedWindow* window = nullptr;   ///< null when no exchange of the plan wants one

@@ -64,8 +64,8 @@ MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int6
     : problem_(std::move(problem)),
       peers_(peers),
       blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
-  const auto sends = sizes_of(blocks_.sends, true);
-  const auto receives = sizes_of(blocks_.receives, false);
+  const auto sends = sizes_of(blocks_.sends, Share::travelling);
+  const auto receives = sizes_of(blocks_.receives, Share::travelling);
   for (;; granule_bytes_ *= 2) {
     send_area_ = BlockArea(sends, granule_bytes_);
     receive_area_ = BlockArea(receives, granule_bytes_);
@@ -77,24 +77,27 @@ MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int6
     if (problem_.comm->max(std::int64_t{largest > std::max(most_granules, least)}) == 0) break;
   }
   granule_ = ByteType(granule_bytes_);
+  own_area_ = BlockArea(sizes_of(blocks_.sends, Share::own), granule_bytes_);
 }
 
 bool MessageExchange::travels(const Block& block) const {
   return block.peer != problem_.comm->rank() && serves(peers_, problem_, block.peer);
 }
 
+bool MessageExchange::is_own(const Block& block) const {
+  return block.peer == problem_.comm->rank() && serves(peers_, problem_, block.peer);
+}
+
 Box MessageExchange::part_of_unit(const Box& block, int unit) const {
   return chunk_of(block, problem_.cut_axis, problem_.chunks, chunk_of_unit(unit));
 }
 
-/// The rank's own block has its place among the sends only, where it is loaded as well.
 std::vector<std::vector<std::int64_t>> MessageExchange::sizes_of(const std::vector<Block>& blocks,
-                                                                 bool own_block) const {
+                                                                 Share share) const {
   std::vector<std::vector<std::int64_t>> sizes(static_cast<std::size_t>(problem_.chunks));
   for (int chunk = 0; chunk < problem_.chunks; ++chunk)
     for (const Block& block : blocks) {
-      const bool own = block.peer == problem_.comm->rank() && serves(peers_, problem_, block.peer);
-      const bool here = travels(block) || (own && own_block);
+      const bool here = share == Share::own ? is_own(block) : travels(block);
       sizes[static_cast<std::size_t>(chunk)].push_back(
           here ? part_of_unit(block.box, chunk).volume() * problem_.element_bytes : 0);
     }
@@ -103,19 +106,24 @@ std::vector<std::vector<std::int64_t>> MessageExchange::sizes_of(const std::vect
 
 ExchangeMemory MessageExchange::memory() const {
   return {.send_bytes = send_area_.field_bytes() * problem_.fields,
-          .receive_bytes = receive_area_.field_bytes() * problem_.fields};
+          .receive_bytes = receive_area_.field_bytes() * problem_.fields,
+          .own_bytes = own_area_.field_bytes() * problem_.fields};
 }
 
 View MessageExchange::outbox(int unit, int block) const {
-  const Box part = part_of_unit(blocks_.sends[static_cast<std::size_t>(block)].box, unit);
-  const std::int64_t offset = buffers_.send_offset + send_area_.unit_offset(unit) +
-                              send_area_.block_offset(chunk_of_unit(unit), block);
-  return {kSlotSend, offset, part, dense_strides(part.extents(), problem_.order)};
+  const Block& to = blocks_.sends[static_cast<std::size_t>(block)];
+  const Box part = part_of_unit(to.box, unit);
+  const BlockArea& area = is_own(to) ? own_area_ : send_area_;
+  const std::int64_t offset = (is_own(to) ? buffers_.own_offset : buffers_.send_offset) +
+                              area.unit_offset(unit) +
+                              area.block_offset(chunk_of_unit(unit), block);
+  return {is_own(to) ? kSlotOwn : kSlotSend, offset, part,
+          dense_strides(part.extents(), problem_.order)};
 }
 
 View MessageExchange::inbox(int unit, int block) const {
   const Block& from = blocks_.receives[static_cast<std::size_t>(block)];
-  if (from.peer == problem_.comm->rank()) {
+  if (from.peer == problem_.comm->rank()) {  // it is loaded where it was stored
     const auto own = std::find_if(blocks_.sends.begin(), blocks_.sends.end(),
                                   [&](const Block& sent) { return sent.peer == from.peer; });
     return outbox(unit, static_cast<int>(own - blocks_.sends.begin()));

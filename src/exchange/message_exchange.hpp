@@ -78,8 +78,10 @@ class MessageExchange : public Exchange {
 
  private:
   Box part_of_unit(const Box& block, int unit) const;
+  bool is_own(const Block& block) const;
+  enum class Share { travelling, own };
   std::vector<std::vector<std::int64_t>> sizes_of(const std::vector<Block>& blocks,
-                                                  bool own_block) const;
+                                                  Share share) const;
 
   ExchangeProblem problem_;
   Peers peers_;
@@ -88,6 +90,7 @@ class MessageExchange : public Exchange {
   ByteType granule_;
   BlockArea send_area_;
   BlockArea receive_area_;
+  BlockArea own_area_;  // blocks as in send_area_
   ExchangeBuffers buffers_;
   std::byte* send_base_ = nullptr;
   std::byte* receive_base_ = nullptr;

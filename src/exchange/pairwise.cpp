@@ -126,7 +126,8 @@ bool PairwiseExchange::ready(int unit) {
 void PairwiseExchange::wait(int unit) {
   Unit& now = state(unit);
   if (!now.arrived) wait_all(now.receives);
-  now.arrived = true;
+  if (!now.sent) wait_all(now.sends);
+  now.arrived = now.sent = true;
 }
 
 // The user may compute for long after a call, when nobody would move messages on: none is left when

@@ -26,7 +26,8 @@ enum Slot : int {
   kSlotSlice = 3,    ///< between two fused stages; private to a thread
   kSlotSend = 4,     ///< outboxes of messages
   kSlotReceive = 5,  ///< inboxes of messages
-  kSlotWindow = 6,
+  kSlotOwn = 6,      ///< blocks that stay on their rank where messages carry the others
+  kSlotWindow = 7,
 };
 
 /// The part of `view` that lies in `box`, which must be inside view.box.

@@ -97,6 +97,8 @@ Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
 }
 
 Communicator Communicator::duplicate(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL)
+    throw Error(ErrorCode::invalid_argument, "the communicator is MPI_COMM_NULL");
   MPI_Comm copy = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
   return Communicator(copy);

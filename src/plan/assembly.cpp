@@ -23,23 +23,29 @@ void fill_in_grid(LayoutRequest& side, const Layout& layout) {
   for (int axis = 0; axis < layout.shape().size(); ++axis) side.grid.push_back(layout.grid()->parts(axis));
 }
 
-// Gives each exchange of one direction its place, and returns the memory that they need in all. A stage reads what one
-// exchange brought while it stores for the next, so neighbours share no send memory; nor any receive memory when several
-// units are under way at once. A window is also read by ranks that are one exchange behind, so there none share any.
+// Gives each exchange of one direction its place, and returns the memory that they need in all. Neighbouring exchanges share
+// send and receive memory only when a single unit is under way at a time. A stage reads what stayed on the rank in one exchange
+// while it stores for the next, so there neighbours never share any; and a window is also read by ranks that are one exchange
+// behind, so there no two exchanges do.
 ExchangeMemory place(const std::vector<ExchangeMemory>& wanted, bool one_unit, int& counters,
                      std::vector<ExchangeBuffers>& places) {
   std::int64_t send[2] = {0, 0};
   std::int64_t receive[2] = {0, 0};
+  std::int64_t own[2] = {0, 0};
   ExchangeMemory total;
   for (std::size_t e = 0; e < wanted.size(); ++e) {
     const std::size_t parity = e % 2;
-    send[parity] = std::max(send[parity], aligned(wanted[e].send_bytes));
-    receive[one_unit ? 0 : parity] = std::max(receive[one_unit ? 0 : parity], aligned(wanted[e].receive_bytes));
+    const std::size_t shared = one_unit ? 0 : parity;
+    send[shared] = std::max(send[shared], aligned(wanted[e].send_bytes));
+    receive[shared] = std::max(receive[shared], aligned(wanted[e].receive_bytes));
+    own[parity] = std::max(own[parity], aligned(wanted[e].own_bytes));
   }
   for (std::size_t e = 0; e < wanted.size(); ++e) {
     ExchangeBuffers buffers;
-    buffers.send_offset = e % 2 == 0 ? 0 : send[0];
-    buffers.receive_offset = e % 2 == 0 || one_unit ? 0 : receive[0];
+    const bool first = e % 2 == 0;
+    buffers.send_offset = first || one_unit ? 0 : send[0];
+    buffers.receive_offset = first || one_unit ? 0 : receive[0];
+    buffers.own_offset = first ? 0 : own[0];
     buffers.window_offset = total.window_bytes;
     buffers.first_counter = counters;
     places.push_back(buffers);
@@ -48,6 +54,7 @@ ExchangeMemory place(const std::vector<ExchangeMemory>& wanted, bool one_unit, i
   }
   total.send_bytes = send[0] + send[1];
   total.receive_bytes = receive[0] + receive[1];
+  total.own_bytes = own[0] + own[1];
   return total;
 }
 
@@ -143,7 +150,9 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
     }
     const bool one_unit = request.options.fields * kChunks == 1;
     const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
-    most.send_bytes = std::max(most.send_bytes, total.send_bytes);
+    ways[w].sends_from_sink = one_unit && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
+    if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
+    most.own_bytes = std::max(most.own_bytes, total.own_bytes);
     most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
     most.window_bytes = std::max(most.window_bytes, total.window_bytes);
   }
@@ -158,10 +167,19 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   }
 }
 
+// What is sent may wait in the array that the call writes in the end: by then it has gone. Not where the user's padding would be
+// touched, nor in place, where that array is read.
+bool AnyPlan::Implementation::may_send_from_sink(Direction direction, std::int64_t send_bytes) const {
+  const Layout& sink = direction == Direction::forward ? resolved.output_layout : resolved.input_layout;
+  const bool padded = sink.allocated_elements(comm.rank()) != sink.box(comm.rank()).volume();
+  return !request.options.in_place && !padded && send_bytes <= sink_bytes(direction);
+}
+
 void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters) {
   comm.agree([&] {
     send = AlignedMemory(static_cast<std::size_t>(memory.send_bytes));
     receive = AlignedMemory(static_cast<std::size_t>(memory.receive_bytes));
+    own = AlignedMemory(static_cast<std::size_t>(memory.own_bytes));
   });
   window.reset();
   if (memory.window_bytes > 0)
@@ -239,7 +257,7 @@ void AnyPlan::Implementation::make_executor() {
   const int windows = window ? window->ranks() : 0;
   executor = std::make_unique<Executor>(request.options.threads, kSlotWindow + windows, tile_bytes, slice_bytes);
   executor->bind(kSlotWork, work.data());
-  executor->bind(kSlotSend, send.data());
+  executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());
   for (int rank = 0; rank < windows; ++rank) executor->bind(kSlotWindow + rank, window->base(rank));
 }

@@ -21,6 +21,7 @@ struct AnyPlan::Implementation {
     Program program;
     std::vector<LinkTimes> times;
     std::vector<ExchangeTraffic> traffic;
+    bool sends_from_sink = false;  ///< messages are sent from the array that the call writes
   };
 
   /// Collective over `user`; see Plan::Plan.
@@ -34,6 +35,8 @@ struct AnyPlan::Implementation {
 
   void execute(Direction direction, const void* source, void* sink);
   std::vector<Step> steps(Direction direction, bool timed) const;
+  /// Of the user's array that is written in that direction, all fields.
+  std::int64_t sink_bytes(Direction direction) const;
 
   MPI_Comm user_comm;
   Communicator comm;
@@ -44,6 +47,7 @@ struct AnyPlan::Implementation {
   std::unique_ptr<SharedWindow> window;
   AlignedMemory send;
   AlignedMemory receive;
+  AlignedMemory own;
   AlignedMemory work;
   OneWay ways[2];  ///< forward, backward
   std::unique_ptr<Executor> executor;
@@ -55,6 +59,7 @@ struct AnyPlan::Implementation {
   ExchangeProblem problem_of(const Hop& hop, int number) const;
   void choose_exchanges();
   void make_exchanges(const ExchangeMethod& method);
+  bool may_send_from_sink(Direction direction, std::int64_t send_bytes) const;
   void reserve(const ExchangeMemory& memory, int counters);
   void make_programs();
   void choose_engine();

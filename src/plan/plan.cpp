@@ -9,11 +9,9 @@ namespace weft {
 
 // With an in-place plan both arrays are the same; in others they may not overlap.
 void AnyPlan::Implementation::check_arrays(Direction direction, const void* source, const void* sink) const {
-  const std::int64_t input_bytes = resolved.input_field_stride * request.input.bytes() * request.options.fields;
-  const std::int64_t output_bytes = resolved.output_field_stride * request.output.bytes() * request.options.fields;
   const bool forward = direction == Direction::forward;
-  const std::int64_t source_bytes = forward ? input_bytes : output_bytes;
-  const std::int64_t sink_bytes = forward ? output_bytes : input_bytes;
+  const std::int64_t source_bytes = sink_bytes(forward ? Direction::backward : Direction::forward);
+  const std::int64_t sink_bytes = this->sink_bytes(direction);
   const std::string who = std::string(forward ? "forward" : "backward") + " on rank " + std::to_string(comm.rank()) + ": ";
   if ((source == nullptr && source_bytes > 0) || (sink == nullptr && sink_bytes > 0))
     throw Error(ErrorCode::invalid_argument, who + "an array is null");
@@ -29,12 +27,19 @@ void AnyPlan::Implementation::check_arrays(Direction direction, const void* sour
     throw Error(ErrorCode::invalid_argument, who + "the arrays overlap; plan with options.in_place for that");
 }
 
+std::int64_t AnyPlan::Implementation::sink_bytes(Direction direction) const {
+  return request.options.fields * (direction == Direction::forward
+                                       ? resolved.output_field_stride * request.output.bytes()
+                                       : resolved.input_field_stride * request.input.bytes());
+}
+
 void AnyPlan::Implementation::execute(Direction direction, const void* source, void* sink) {
   check_arrays(direction, source, sink);
   OneWay& one = way(direction);
   // The stages keep a const source unchanged; in-place plans write to it as the sink.
   executor->bind(kSlotInput, static_cast<std::byte*>(const_cast<void*>(source)));
   executor->bind(kSlotOutput, static_cast<std::byte*>(sink));
+  executor->bind(kSlotSend, one.sends_from_sink ? static_cast<std::byte*>(sink) : send.data());
   ++calls;
   executor->run(one.program, request.options.fields, kChunks, calls, one.times);
   if (window) window->publish(kFinishedCounter, calls);
@@ -96,7 +101,7 @@ const Options& AnyPlan::options() const noexcept { return implementation_->reque
 PlanMemory AnyPlan::memory() const noexcept {
   const Implementation& plan = *implementation_;
   PlanMemory memory;
-  memory.buffers = static_cast<std::int64_t>(plan.send.bytes() + plan.receive.bytes() + plan.work.bytes());
+  memory.buffers = static_cast<std::int64_t>(plan.send.bytes() + plan.receive.bytes() + plan.own.bytes() + plan.work.bytes());
   memory.window = plan.window ? plan.window->bytes() : 0;
   memory.tiles = plan.executor->bytes();
   return memory;

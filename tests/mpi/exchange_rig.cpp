@@ -37,16 +37,23 @@ Rig::Rig(const NodeMap& nodes, const std::vector<ExchangeProblem>& problems,
     part.memory = part.exchange->memory();
     part.blocks = redistribution_between(problem.from, problem.to, world().rank());
     // Offsets are not 0, so that one left out is noticed.
-    part.buffers = {kGuardBytes, kGuardBytes, kGuardBytes, most.window_counters, nullptr};
+    part.buffers = {.send_offset = kGuardBytes,
+                    .receive_offset = kGuardBytes,
+                    .own_offset = kGuardBytes,
+                    .window_offset = kGuardBytes,
+                    .first_counter = most.window_counters};
     most.send_bytes = std::max(most.send_bytes, part.memory.send_bytes);
     most.receive_bytes = std::max(most.receive_bytes, part.memory.receive_bytes);
+    most.own_bytes = std::max(most.own_bytes, part.memory.own_bytes);
     most.window_bytes = std::max(most.window_bytes, part.memory.window_bytes);
     most.window_counters += part.memory.window_counters;
     parts_.push_back(std::move(part));
   }
   send_.resize(static_cast<std::size_t>(2 * kGuardBytes + most.send_bytes));
   receive_.resize(static_cast<std::size_t>(2 * kGuardBytes + most.receive_bytes));
-  bases_.assign({nullptr, nullptr, nullptr, nullptr, aligned(send_), aligned(receive_)});
+  own_.resize(static_cast<std::size_t>(2 * kGuardBytes + most.own_bytes));
+  bases_.assign(
+      {nullptr, nullptr, nullptr, nullptr, aligned(send_), aligned(receive_), aligned(own_)});
   if (world().max(most.window_bytes) > 0) {
     window_.emplace(nodes_.comm, whole_lines(most.window_bytes) + 2 * kGuardBytes,
                     most.window_counters);
@@ -112,6 +119,8 @@ void Rig::expect_inside(const Part& part, const View& view) const {
       std::numeric_limits<std::int64_t>::max() / 2;  // of a peer's window: not known here
   if (view.slot == kSlotSend) bytes = part.memory.send_bytes;
   if (view.slot == kSlotReceive) bytes = part.memory.receive_bytes;
+  if (view.slot == kSlotOwn) bytes = part.memory.own_bytes;
+  if (view.slot == kSlotOwn) bytes = part.memory.own_bytes;
   if (view.slot == kSlotWindow + nodes_.comm.rank()) bytes = part.memory.window_bytes;
   EXPECT_LE(last, kGuardBytes + bytes) << "in slot " << view.slot;
 }

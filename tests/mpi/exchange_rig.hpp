@@ -69,6 +69,7 @@ class Rig {
   std::vector<Part> parts_;
   std::vector<std::byte> send_;
   std::vector<std::byte> receive_;
+  std::vector<std::byte> own_;
   std::optional<SharedWindow> window_;
   std::vector<std::byte*> bases_;
   std::int64_t call_ = 0;

@@ -190,8 +190,9 @@ TEST(Exchange, AllocatesNothingInACall) {
     std::vector<std::byte> receive(static_cast<std::size_t>(memory.receive_bytes));
     SharedWindow window(nodes.comm, memory.window_bytes, 1 + memory.window_counters);
     exchange->attach({.window = &window});
-    const std::vector<std::byte*> bases{nullptr, nullptr,     nullptr,
-                                        nullptr, send.data(), receive.data()};
+    std::vector<std::byte*> bases(kSlotWindow, nullptr);
+    bases[kSlotSend] = send.data();
+    bases[kSlotReceive] = receive.data();
     const std::int64_t before = testing::allocations();
     for (std::int64_t call = 1; call <= 3; ++call) {
       exchange->begin(call, bases);

@@ -104,16 +104,16 @@ class RankPrinter final : public testing::EmptyTestEventListener {
   explicit RankPrinter(int rank) : rank_(rank) {}
 
   void OnTestStart(const testing::TestInfo& test) override {
-    if (rank_ == 0 && !GTEST_FLAG_GET(brief))
-      std::printf("[ RUN      ] %s.%s\n", test.test_suite_name(), test.name());
+    name_ = std::string(test.test_suite_name()) + "." + test.name();
+    printed_ = 0;
+    if (rank_ == 0 && !GTEST_FLAG_GET(brief)) std::printf("[ RUN      ] %s\n", name_.c_str());
   }
 
+  // GoogleTest holds a lock here that asking it for the current test would take again.
   void OnTestPartResult(const testing::TestPartResult& part) override {
-    if (!part.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::printf("[rank %d] %s.%s, %s:%d: %s\n", rank_, test ? test->test_suite_name() : "",
-                test ? test->name() : "", part.file_name() ? part.file_name() : "",
-                part.line_number(), part.message());
+    if (!part.failed() || ++printed_ > kMostPrinted) return;
+    std::printf("[rank %d] %s, %s:%d: %s\n", rank_, name_.c_str(),
+                part.file_name() ? part.file_name() : "", part.line_number(), part.message());
     std::fflush(stdout);
   }
 
@@ -123,8 +123,7 @@ class RankPrinter final : public testing::EmptyTestEventListener {
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (failed != 0) ++failed_tests_;
     if (rank_ != 0) return;
-    if (failed != 0)
-      std::printf("[  FAILED  ] %s.%s on %d ranks\n", test.test_suite_name(), test.name(), failed);
+    if (failed != 0) std::printf("[  FAILED  ] %s on %d ranks\n", name_.c_str(), failed);
     std::fflush(stdout);
   }
 
@@ -135,7 +134,11 @@ class RankPrinter final : public testing::EmptyTestEventListener {
   }
 
  private:
+  static constexpr int kMostPrinted = 10;  // of one test on one rank
+
   int rank_;
+  std::string name_;
+  int printed_ = 0;
   int failed_tests_ = 0;
 };
 

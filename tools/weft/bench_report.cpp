@@ -57,12 +57,12 @@ std::string step_rows(const std::vector<StepTiming>& steps) {
 std::string floor_text(const BenchResult& result) {
   const double floor = result.floor_seconds();
   return fmt::format(
-      "floor {:.3f} ms: {} of {} (array read and written) at {:.1f} GB/s,\n"
-      "the copy bandwidth of all ranks together, measured now; forward takes {:.2f} x, backward "
-      "{:.2f} x the floor\n",
+      "floor {:.3f} ms: {} of {} (array read and written) at {:.1f} GB/s, the bandwidth that all\n"
+      "ranks copying together get now; at best forward takes {:.2f} x, backward {:.2f} x the "
+      "floor\n",
       1e3 * floor, counted(result.sweeps, "sweep"), human_bytes(result.sweep_bytes),
-      result.stream_bytes_per_second * 1e-9, result.forward.timing.median() / floor,
-      result.backward.timing.median() / floor);
+      result.stream_bytes_per_second * 1e-9, result.forward.timing.min() / floor,
+      result.backward.timing.min() / floor);
 }
 
 Json direction_json(const BenchResult& result, const DirectionResult& direction) {

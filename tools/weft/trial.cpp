@@ -68,6 +68,13 @@ T narrow(const LongComplex& value) {
     return static_cast<Real>(value.real());
 }
 
+std::int64_t largest_prime_factor(std::int64_t n) {
+  std::int64_t largest = 1;
+  for (std::int64_t factor = 2; n > 1; ++factor)
+    for (; n % factor == 0; n /= factor) largest = factor;
+  return largest;
+}
+
 template <class In, class Out>
 class Trial {
  public:
@@ -224,23 +231,18 @@ class Trial {
     return true;
   }
 
-  /// Rounding may grow with the logarithm of the size, and where a length has a large prime factor with the root of that, since
-  /// engines then sum that many terms; a redistribution must be exact.
+  /// Of the spectrum's root mean square. Rounding grows with the logarithm of the size; MKL's, for
+  /// composite lengths, also with their largest prime factor p (measured: up to 5 p epsilon). A
+  /// redistribution must be exact.
   long double tolerance() const {
+    if (all_none()) return 0;
     using Real = typename RealOf<In>::type;
     const std::int64_t points = transformed_points(problem_.shape, problem_.kinds);
-    if (all_none()) return 0;
-    std::int64_t prime = 1;
-    for (std::int64_t extent : problem_.shape) prime = std::max(prime, largest_prime_factor(extent));
-    return 20 * std::numeric_limits<Real>::epsilon() *
-           (1 + std::log2(static_cast<long double>(points)) + std::sqrt(static_cast<long double>(prime)));
-  }
-
-  static std::int64_t largest_prime_factor(std::int64_t number) {
-    std::int64_t largest = 1;
-    for (std::int64_t factor = 2; factor <= number; ++factor)
-      for (; number % factor == 0; number /= factor) largest = factor;
-    return largest;
+    long double epsilons = 10 * (1 + std::log2(static_cast<long double>(points)));
+    if (plan_.options().engine == "mkl")
+      for (const std::int64_t extent : problem_.shape)
+        epsilons += 10 * static_cast<long double>(largest_prime_factor(extent));
+    return epsilons * std::numeric_limits<Real>::epsilon();
   }
   bool all_none() const {
     return std::all_of(problem_.kinds.begin(), problem_.kinds.end(),

@@ -1,0 +1,154 @@
+// The memory of plans: memory() is what making a plan allocates, byte by byte, and executing one
+// allocates nothing. The library's buffers come from aligned_alloc, which is counted here, as calls
+// of operator new are for all tests.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <complex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plan_case.hpp"
+#include "support.hpp"
+
+namespace {
+std::atomic<std::int64_t> buffer_bytes{0};
+constexpr std::size_t kLineBytes = 64;  // Weft's buffers are aligned to it; operator new is not
+}  // namespace
+
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  if (alignment == kLineBytes) buffer_bytes.fetch_add(static_cast<std::int64_t>(bytes));
+  return memalign(alignment, bytes);
+}
+
+namespace weft {
+namespace {
+
+using testing::world;
+
+/// What happens to memory while `body` runs on this rank.
+struct Allocated {
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;
+};
+
+template <class Body>
+Allocated allocated_by(Body&& body) {
+  const std::int64_t calls = testing::allocations();
+  const std::int64_t bytes = buffer_bytes;
+  body();
+  return {testing::allocations() - calls, buffer_bytes - bytes};
+}
+
+using Case = std::tuple<std::string, bool, int, int, bool>;
+
+class PlanMemoryOf : public ::testing::TestWithParam<Case> {
+ protected:
+  template <class In, class Out>
+  void check() {
+    Options options;
+    options.exchange = std::get<0>(GetParam());
+    options.in_place = std::get<1>(GetParam());
+    options.fields = std::get<2>(GetParam());
+    options.threads = std::get<3>(GetParam());
+    options.engine = engines().front();  // measuring would allocate for a while
+    options.input.grid = test::even_grid(3, 2, world().size());
+    options.output.grid = options.input.grid;
+    std::unique_ptr<Plan<In, Out>> plan;
+    const Allocated made = allocated_by(
+        [&] { plan = std::make_unique<Plan<In, Out>>(MPI_COMM_WORLD, Shape{20, 24, 30}, options); });
+    const PlanMemory memory = plan->memory();
+    EXPECT_EQ(memory.total(), memory.buffers + memory.window + memory.tiles);
+    // Each of the buffers is rounded up to whole cache lines when it is allocated.
+    EXPECT_GE(made.bytes, memory.buffers + memory.tiles);
+    EXPECT_LT(made.bytes, memory.buffers + memory.tiles + std::int64_t{64} * (3 + 2 * options.threads));
+    expect_nothing_allocated(*plan, options.in_place);
+    EXPECT_EQ(plan->memory().total(), memory.total());
+  }
+
+  template <class In, class Out>
+  static void expect_nothing_allocated(Plan<In, Out>& plan, bool in_place) {
+    auto input = plan.make_input();
+    auto output = in_place ? plan.output_in(input) : plan.make_output();
+    for (int call = 0; call < 3; ++call) {
+      const Allocated executed = allocated_by([&] {
+        plan.forward(input, output);
+        plan.backward(output, input);
+      });
+      EXPECT_EQ(executed.calls, 0) << "in call " << call;
+      EXPECT_EQ(executed.bytes, 0) << "in call " << call;
+    }
+  }
+};
+
+TEST_P(PlanMemoryOf, IsStatedExactlyAndExecutingAllocatesNothing) {
+  if (std::get<4>(GetParam()))
+    check<double, std::complex<double>>();
+  else
+    check<std::complex<float>, std::complex<float>>();
+}
+
+std::vector<std::string> auto_and_all_exchanges() {
+  std::vector<std::string> names = exchanges();
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , PlanMemoryOf,
+    ::testing::Combine(::testing::ValuesIn(auto_and_all_exchanges()), ::testing::Bool(),
+                       ::testing::Values(1, 3), ::testing::Values(1, 2), ::testing::Bool()),
+    [](const auto& test) {
+      return std::get<0>(test.param) + (std::get<1>(test.param) ? "_in_place" : "_out_of_place") +
+             "_f" + std::to_string(std::get<2>(test.param)) + "_t" +
+             std::to_string(std::get<3>(test.param)) +
+             (std::get<4>(test.param) ? "_r2c_double" : "_c2c_float");
+    });
+
+TEST(PlanMemory, WindowIsThereForSharedMemoryAlone) {
+  Options options;
+  options.input.grid = test::even_grid(3, 1, world().size());
+  for (const std::string& name : exchanges()) {
+    options.exchange = name;
+    const Plan<double> plan(MPI_COMM_WORLD, {16, 16, 16}, options);
+    const bool shares = name == "shared" || name == "mixed";
+    EXPECT_EQ(plan.memory().window > 0, shares && world().size() > 1) << name;
+    if (world().size() == 1) {
+      EXPECT_EQ(plan.memory().buffers, 0) << name;
+    }
+  }
+}
+
+// One local transform of contiguous rows needs no memory but a tile.
+TEST(PlanMemory, OneStageNeedsNoBuffers) {
+  Options options;
+  options.kinds = {Kind::none, Kind::none, Kind::c2c};
+  options.input.grid = test::even_grid(3, 1, world().size());
+  const Plan<std::complex<double>> plan(MPI_COMM_WORLD, {16, 16, 64}, options);
+  EXPECT_EQ(plan.memory().buffers, 0);
+  EXPECT_EQ(plan.memory().window, 0);
+  EXPECT_LE(plan.memory().tiles, 1 << 20);
+}
+
+TEST(PlanMemory, IsGivenBackWithThePlan) {
+  const auto resident_now = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+  };
+  std::int64_t before = 0;
+  for (int round = 0; round < 12; ++round) {
+    if (round == 4) before = resident_now();  // by now everything that is made once exists
+    Options options;
+    options.exchange = exchanges()[static_cast<std::size_t>(round) % exchanges().size()];
+    Plan<double> plan(MPI_COMM_WORLD, {32, 32, 48}, options);
+    auto input = plan.make_input();
+    auto output = plan.make_output();
+    plan.forward(input, output);
+  }
+  EXPECT_LT(resident_now() - before, 1 << 20);
+}
+
+}  // namespace
+}  // namespace weft
