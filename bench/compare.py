@@ -141,7 +141,7 @@ def make_jobs(libraries, problem, arguments) -> list[measure.Job]:
             own = library.config_for(config, cores())
             if library.objection(problem, own):
                 continue
-            variants = library.variants_for(own, narrow=arguments.best or number > 0)
+            variants = library.variants_for(problem, own, narrow=arguments.best or number > 0)
             for variant in variants[: 1 if arguments.quick else None]:
                 key = (library.name, variant.label, own)
                 if key not in seen:
@@ -223,9 +223,13 @@ def print_quick(outcome: dict):
 
 
 def print_left_out(outcome: dict):
+    seen = set()
     for entry in outcome["left_out"]:
         where = ", ".join(str(entry[key]) for key in ("options", "problem") if key in entry)
-        print(f"Left out: {entry['library']}{f' ({where})' if where else ''}: {entry['reason']}")
+        line = f"Left out: {entry['library']}{f' ({where})' if where else ''}: {entry['reason']}"
+        if line not in seen:
+            print(line)
+        seen.add(line)
 
 
 def draw_chart(arguments):

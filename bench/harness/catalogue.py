@@ -67,6 +67,7 @@ class Variant:
 
     label: str
     options: str = ""
+    kinds: tuple[str, ...] = ("c2c", "r2c")
 
 
 IN_PLACE = Variant("in place", "in_place")
@@ -115,13 +116,13 @@ class Library:
             return "one thread per rank"
         return ""
 
-    def variants_for(self, config: Config, narrow: bool) -> tuple[Variant, ...]:
+    def variants_for(self, problem: Problem, config: Config, narrow: bool) -> list[Variant]:
+        """Those that can do the problem; of a rival only the first when the run is narrow."""
+        able = [variant for variant in self.variants if problem.kind in variant.kinds]
         if not self.is_rival:
             # An exchange means nothing to one rank.
-            return tuple(
-                v for v in self.variants if config.ranks > 1 or "exchange" not in v.options
-            )
-        return self.variants[:1] if narrow else self.variants
+            return [v for v in able if config.ranks > 1 or "exchange" not in v.options]
+        return able[:1] if narrow else able
 
 
 LIBRARIES = (
@@ -186,7 +187,11 @@ LIBRARIES = (
     Library("mkl_dfti", "mkl_dfti", (IN_PLACE, OUT_OF_PLACE), one_process=True),
     Library("fftw_threads", "fftw_threads", (IN_PLACE, OUT_OF_PLACE), one_process=True),
     Library(
-        "ducc", "ducc.py", (OUT_OF_PLACE, IN_PLACE), one_process=True, modules=("numpy", "ducc0")
+        "ducc",
+        "ducc.py",
+        (OUT_OF_PLACE, Variant("in place", "in_place", kinds=("c2c",))),
+        one_process=True,
+        modules=("numpy", "ducc0"),
     ),
     Library(
         "scipy",

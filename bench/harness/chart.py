@@ -72,20 +72,22 @@ def draw(results: dict, paths: list[str]):
         return
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
-    height = max(len(rows) for _, rows in panels) * 0.34 + 0.8
-    figure, grid = plt.subplots(
-        lines, columns, figsize=(5.4 * columns, height * lines + 0.5), squeeze=False
-    )
+    title_inches = 0.5
+    inches = lines * (max(len(rows) for _, rows in panels) * 0.34 + 0.8) + title_inches
+    figure, grid = plt.subplots(lines, columns, figsize=(5.4 * columns, inches), squeeze=False)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, (title, rows) in zip(grid.flat, panels):
         draw_panel(axes, title, rows)
+    title = "One forward transform, milliseconds (shorter is better); x: times Weft's"
     figure.suptitle(
-        f"One forward transform, milliseconds (shorter is better)\n{results['machine']['CPU']}, {results['date']}",
+        f"{title}\n{results['machine']['CPU']}, {results['date']}",
         fontsize=9,
         color=INK,
+        y=1 - 0.1 / inches,
+        verticalalignment="top",
     )
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0, 1, 1 - title_inches / inches))
     for path in paths:
         figure.savefig(path, dpi=150)
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 
 from .results import ONE_PROCESS, config_of, config_text, fastest, is_weft, sections
 
-LARGE = 256**3  # points; "256^3 and above"
+SMALLEST = 64**3  # points; nothing is promised for less
+LARGE = 256**3  # "256^3 and above"
 EXCHANGES = ("pairwise exchange", "alltoallv exchange")
 MPI_RIVALS = ("fftw_mpi", "mkl_cluster", "heffte", "p3dfft", "2decomp", "mpi4py_fft")
 
@@ -100,7 +101,7 @@ def over_rival(
     """Weft / rival (or rival / Weft) for each direction and variant."""
 
     def values(section: Section) -> Values:
-        if not only(section):
+        if section.points < SMALLEST or not only(section):
             return
         for direction in ("forward", "backward"):
             rival = section.rival(direction, libraries, options)

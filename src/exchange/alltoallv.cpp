@@ -62,7 +62,6 @@ class AlltoallvExchange final : public MessageExchange {
     for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
       const Block& it = blocks[static_cast<std::size_t>(block)];
       while (member_of_[member] != it.peer) ++member;
-      if (!travels(it)) continue;
       counts.granules[member] =
           to_int(area.granules(chunk, block), "the size of a message", ErrorCode::internal);
       counts.displacements[member] = to_int(area.block_offset(chunk, block) / granule_bytes(),

@@ -53,6 +53,8 @@ class MessageExchange : public Exchange {
   void attach(const ExchangeBuffers& buffers) final { buffers_ = buffers; }
   View outbox(int unit, int block) const final;
   View inbox(int unit, int block) const final;
+  /// The unit in which messages are counted; the same on all ranks.
+  std::int64_t granule_bytes() const { return granule_bytes_; }
 
  protected:
   /// Collective over problem.comm. Counts and displacements within a unit stay below
@@ -63,12 +65,10 @@ class MessageExchange : public Exchange {
   int units() const { return problem_.fields * problem_.chunks; }
   int chunk_of_unit(int unit) const { return unit % problem_.chunks; }
   const Redistribution& blocks() const { return blocks_; }
+  /// Blocks that do not travel have no granules in these.
   const BlockArea& send_area() const { return send_area_; }
   const BlockArea& receive_area() const { return receive_area_; }
-  std::int64_t granule_bytes() const { return granule_bytes_; }
   MPI_Datatype granule() const { return granule_.get(); }
-  /// True for a block that travels: its peer is served and not this rank.
-  bool travels(const Block& block) const;
 
   void bind(std::span<std::byte* const> bases);
   std::byte* send_unit(int unit) const { return send_base_ + send_area_.unit_offset(unit); }
@@ -78,6 +78,7 @@ class MessageExchange : public Exchange {
 
  private:
   Box part_of_unit(const Box& block, int unit) const;
+  bool travels(const Block& block) const;
   bool is_own(const Block& block) const;
   enum class Share { travelling, own };
   std::vector<std::vector<std::int64_t>> sizes_of(const std::vector<Block>& blocks,

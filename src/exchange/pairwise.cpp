@@ -49,8 +49,7 @@ std::vector<PairwiseExchange::Message> PairwiseExchange::messages(const std::vec
     const Block& it = blocks[static_cast<std::size_t>(block)];
     const int granules =
         to_int(area.granules(chunk, block), "the size of a message", ErrorCode::internal);
-    if (travels(it) && granules > 0)
-      result.push_back({it.peer, granules, area.block_offset(chunk, block)});
+    if (granules > 0) result.push_back({it.peer, granules, area.block_offset(chunk, block)});
   }
   const int size = problem().comm->size();
   const auto distance = [&](const Message& m) {

@@ -12,19 +12,20 @@ void AnyPlan::Implementation::check_arrays(Direction direction, const void* sour
   const bool forward = direction == Direction::forward;
   const std::int64_t source_bytes = sink_bytes(forward ? Direction::backward : Direction::forward);
   const std::int64_t sink_bytes = this->sink_bytes(direction);
-  const std::string who = std::string(forward ? "forward" : "backward") + " on rank " + std::to_string(comm.rank()) + ": ";
-  if ((source == nullptr && source_bytes > 0) || (sink == nullptr && sink_bytes > 0))
-    throw Error(ErrorCode::invalid_argument, who + "an array is null");
+  const auto refuse = [&](const char* why) {
+    throw Error(ErrorCode::invalid_argument, std::string(forward ? "forward" : "backward") + " on rank " +
+                                                 std::to_string(comm.rank()) + ": " + why);
+  };
+  if ((source == nullptr && source_bytes > 0) || (sink == nullptr && sink_bytes > 0)) refuse("an array is null");
   if (source_bytes == 0 || sink_bytes == 0) return;
   if (request.options.in_place) {
-    if (source != sink)
-      throw Error(ErrorCode::invalid_argument, who + "a plan with options.in_place takes the same array for both sides");
+    if (source != sink) refuse("a plan with options.in_place takes the same array for both sides");
     return;
   }
   const auto* from = static_cast<const std::byte*>(source);
   const auto* to = static_cast<const std::byte*>(sink);
   if (std::less<>{}(from, to + sink_bytes) && std::less<>{}(to, from + source_bytes))
-    throw Error(ErrorCode::invalid_argument, who + "the arrays overlap; plan with options.in_place for that");
+    refuse("the arrays overlap; plan with options.in_place for that");
 }
 
 std::int64_t AnyPlan::Implementation::sink_bytes(Direction direction) const {

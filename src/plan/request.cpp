@@ -41,15 +41,38 @@ std::vector<Kind> default_kinds(const Request& request) {
   return kinds;
 }
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 57;  // their bytes can be counted without overflow
+
 void validate_shape(const Shape& shape) {
   if (shape.size() == 0) reject("an array has 1 to 6 dimensions, got none");
   std::int64_t points = 1;
   for (std::int64_t extent : shape) {
     if (extent < 1) reject("every extent must be at least 1, got " + to_string(shape));
-    if (extent > std::numeric_limits<std::int64_t>::max() / 64 / points)
-      reject("the array " + to_string(shape) + " has more than 2^57 points");
+    if (extent > kMostElements / points) reject("the array " + to_string(shape) + " has more than 2^57 points");
     points *= extent;
   }
+}
+
+// What a rank allocates on one side is at most the padded array, `fields` times. Negative numbers are refused elsewhere.
+void validate_elements(const LayoutRequest& side, const char* name, const Request& request) {
+  const std::string who = std::string("options.") + name;
+  std::int64_t elements = 1;
+  for (int axis = 0; axis < request.shape.size(); ++axis) {
+    std::int64_t extent = request.shape[axis];
+    if (static_cast<std::size_t>(axis) < side.padding.size()) {
+      const Padding& padding = side.padding[static_cast<std::size_t>(axis)];
+      for (const std::int64_t more : {padding.before, padding.after}) {
+        if (more > kMostElements - extent) reject(who + ".padding of " + std::to_string(more) + " elements is too large");
+        extent += std::max<std::int64_t>(0, more);
+      }
+    }
+    if (extent > kMostElements / elements)
+      reject("the array " + to_string(request.shape) + " with " + who + ".padding has more than 2^57 elements");
+    elements *= extent;
+  }
+  if (request.options.fields > kMostElements / elements)
+    reject(std::to_string(request.options.fields) + " fields of " + std::to_string(elements) +
+           " elements are more than 2^57 elements");
 }
 
 void validate_kinds(const Request& request) {
@@ -77,6 +100,10 @@ void validate_kinds(const Request& request) {
 void validate_side(const LayoutRequest& side, const char* name, int dimensions, int ranks) {
   const std::string who = std::string("options.") + name;
   if (side.box && !side.grid.empty()) reject(who + " has both a grid and a box; give one of them");
+  if (side.box && (side.box->lower.size() != dimensions || side.box->upper.size() != dimensions))
+    throw Error(ErrorCode::invalid_layout, who + ".box has " + std::to_string(side.box->lower.size()) + " lower and " +
+                                               std::to_string(side.box->upper.size()) + " upper bounds, the array has " +
+                                               std::to_string(dimensions) + " dimensions");
   if (side.grid.empty()) return;
   if (static_cast<int>(side.grid.size()) != dimensions)
     reject(who + ".grid has " + std::to_string(side.grid.size()) + " numbers, the array has " +
@@ -95,9 +122,9 @@ void validate_side(const LayoutRequest& side, const char* name, int dimensions, 
 std::optional<std::vector<Box>> gather_boxes(const LayoutRequest& side, int dimensions, const Communicator& comm) {
   if (!side.box) return std::nullopt;
   std::vector<std::int64_t> mine;
-  for (int axis = 0; axis < dimensions; ++axis) {  // a bound that is missing is sent as one that is never valid
-    mine.push_back(axis < side.box->lower.size() ? side.box->lower[axis] : -1);
-    mine.push_back(axis < side.box->upper.size() ? side.box->upper[axis] : -1);
+  for (int axis = 0; axis < dimensions; ++axis) {
+    mine.push_back(side.box->lower[axis]);
+    mine.push_back(side.box->upper[axis]);
   }
   const std::vector<std::int64_t> all = comm.gather(mine);
   std::vector<Box> boxes(static_cast<std::size_t>(comm.size()));
@@ -168,6 +195,8 @@ void validate(const Request& request, int ranks) {
   validate_side(request.options.input, "input", request.shape.size(), ranks);
   validate_side(request.options.output, "output", request.shape.size(), ranks);
   if (request.options.fields < 1) reject("fields must be at least 1, got " + std::to_string(request.options.fields));
+  validate_elements(request.options.input, "input", request);
+  validate_elements(request.options.output, "output", request);
   if (request.options.threads < 0) reject("threads must not be negative, got " + std::to_string(request.options.threads));
 }
 

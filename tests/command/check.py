@@ -17,7 +17,9 @@ class Check(CommandTest):
     def test_random_cases_pass(self):
         for ranks in (1, 2, 3, 4):
             with self.subTest(ranks=ranks):
-                passed, failed, skipped, shown = self.counts("-n", ranks, "--cases", 60, "--seed", 11)
+                passed, failed, skipped, shown = self.counts(
+                    "-n", ranks, "--cases", 60, "--seed", 11
+                )
                 self.assertEqual((failed, shown), (0, ranks))
                 self.assertEqual(passed + skipped, 60)
                 self.assertGreater(passed, 30)

@@ -8,7 +8,15 @@ from _weft import CommandTest
 class Explain(CommandTest):
     def test_names_layouts_steps_and_memory(self):
         text = self.succeed("explain", "24x30x20", "--kind", "r2c", "-n", 3)
-        for words in ("24x30x20", "24x30x11", "forward", "backward", "boxes", "memory", "to other ranks"):
+        for words in (
+            "24x30x20",
+            "24x30x11",
+            "forward",
+            "backward",
+            "boxes",
+            "memory",
+            "to other ranks",
+        ):
             self.assertIn(words, text)
         for rank in range(3):
             self.assertRegex(text, rf"(?m)^ +{rank} +\[\d+,\d+\)x")
@@ -17,7 +25,9 @@ class Explain(CommandTest):
         self.assertNotIn("to other ranks", self.succeed("explain", "16x16x16"))
 
     def test_grids_are_those_asked_for(self):
-        text = self.succeed("explain", "16x16x16", "-n", 4, "--grid", "2x2", "--output-grid", "1x2x2")
+        text = self.succeed(
+            "explain", "16x16x16", "-n", 4, "--grid", "2x2", "--output-grid", "1x2x2"
+        )
         self.assertRegex(text, r"input .*grid 2x2x1 \(pencils\)")
         self.assertRegex(text, r"output .*grid 1x2x2 \(pencils\)")
 

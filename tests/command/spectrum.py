@@ -1,4 +1,4 @@
-"""`weft spectrum` against NumPy: every element type, both formats, both memory orders, 1 to 4 axes."""
+"""`weft spectrum` against NumPy: every element type, both formats and orders, 1 to 4 axes."""
 
 import csv
 import os
@@ -123,7 +123,9 @@ class Spectrum(CommandTest):
             with self.subTest(dataset=name):
                 self.check_file(self.path("fields.h5"), x, "--dataset", name, ranks=3)
         self.expect_failure(2, "spectrum", "fields.h5", says=["--dataset", "group/u", "mask"])
-        self.expect_failure(2, "spectrum", "fields.h5", "-n", 2, "--dataset", "v", says=["'v'", "group/u"])
+        self.expect_failure(
+            2, "spectrum", "fields.h5", "-n", 2, "--dataset", "v", says=["'v'", "group/u"]
+        )
 
     @unittest.skipIf(h5py is None, "h5py is not installed")
     def test_the_only_field_of_an_hdf5_file_needs_no_name(self):
@@ -179,7 +181,9 @@ class Spectrum(CommandTest):
     def test_results_that_cannot_be_written(self):
         self.save(FIELD)
         for option in ("--out", "--modes"):
-            result = self.run_weft("spectrum", "field.npy", "-n", 2, "--no-plot", option, "/nowhere/x")
+            result = self.run_weft(
+                "spectrum", "field.npy", "-n", 2, "--no-plot", option, "/nowhere/x"
+            )
             self.assertEqual(result.returncode, 1)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 

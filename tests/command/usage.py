@@ -34,12 +34,18 @@ class Usage(CommandTest):
 
     def test_unknown_kind_exchange_and_engine(self):
         self.expect_failure(2, "bench", "8x8", "--kind", "r3c", says=["r3c", "c2c", "r2c"])
-        self.expect_failure(2, "bench", "8x8", "--exchange", "pigeon", says=["pigeon", "it may be", "auto"])
-        self.expect_failure(2, "bench", "8x8", "--engine", "steam", says=["steam", "it may be", "auto"])
+        self.expect_failure(
+            2, "bench", "8x8", "--exchange", "pigeon", says=["pigeon", "it may be", "auto"]
+        )
+        self.expect_failure(
+            2, "bench", "8x8", "--engine", "steam", says=["steam", "it may be", "auto"]
+        )
         self.expect_failure(2, "check", "-n", 2, "--exchange", "pigeon", says=["pigeon"])
 
     def test_grid_must_fit_the_ranks(self):
-        self.expect_failure(2, "bench", "8x8x8", "-n", 2, "--grid", "3", says=["2 ranks", "product is 2"])
+        self.expect_failure(
+            2, "bench", "8x8x8", "-n", 2, "--grid", "3", says=["2 ranks", "product is 2"]
+        )
         self.expect_failure(2, "explain", "8x8", "-n", 2, "--grid", "1x1x2", says=["at most 2"])
         self.expect_failure(2, "explain", "8x8", "--output-grid", "natural", says=["--grid"])
 

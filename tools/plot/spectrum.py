@@ -33,10 +33,10 @@ def draw(shells, image, title, complete):
     inside = [shell for shell in shells if shell[0] <= complete]
     outside = [shell for shell in shells if shell[0] >= complete]
     if inside:
-        axes.plot(*zip(*inside), color=INK, lw=1.6, label="complete shells")
+        axes.plot(*zip(*inside, strict=True), color=INK, lw=1.6, label="complete shells")
     if outside:
         label = "shells cut by the corners of the grid"
-        axes.plot(*zip(*outside), color=INK, lw=1, alpha=0.35, label=label)
+        axes.plot(*zip(*outside, strict=True), color=INK, lw=1, alpha=0.35, label=label)
     if inside and outside:
         axes.axvline(complete, color=ACCENT, lw=0.8, ls=":")
     axes.set(xscale="log", yscale="log", title=title)

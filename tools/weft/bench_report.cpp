@@ -43,8 +43,7 @@ std::string direction_row(const char* name, const BenchResult& result, const Tim
 std::string step_rows(const std::vector<StepTiming>& steps) {
   std::string text;
   for (const StepTiming& each : steps) {
-    // An exchange through shared memory moves nothing by itself and has no time of its own to speak
-    // of.
+    // Where nothing had to be waited for, a rate says nothing.
     const double rate =
         each.seconds > 0 ? static_cast<double>(each.bytes) / each.seconds * 1e-9 : 0;
     text += fmt::format("  {:<26}{:>10.3f}{:>10.3f}{:>10}\n", each.step.name, 1e3 * each.seconds,

@@ -10,8 +10,6 @@
 #include <filesystem>
 #include <vector>
 
-extern char** environ;
-
 namespace weft::command {
 namespace {
 
