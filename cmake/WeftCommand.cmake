@@ -14,7 +14,8 @@ endif()
 add_executable(weft_command ${weft_command_sources})
 set_target_properties(weft_command PROPERTIES OUTPUT_NAME weft)
 target_include_directories(weft_command PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_compile_definitions(weft_command PRIVATE WEFT_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(weft_command PRIVATE WEFT_VERSION="${PROJECT_VERSION}"
+  WEFT_MPIEXEC="${MPIEXEC_EXECUTABLE}" WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(weft_command PRIVATE weft::weft_static weft_warnings
                       CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt OpenMP::OpenMP_CXX)
 if(HDF5Parallel_FOUND)

@@ -153,7 +153,10 @@ def planning_time(section: Section) -> Values:
 
 
 def plan_memory(section: Section) -> Values:
-    local_bytes = math.ceil(section.points / section.config[0]) * section.element_bytes
+    """Beside the larger of input and output."""
+    last = int(section.problem[0].split("x")[-1])
+    growth = (last // 2 + 1) / (last / 2) if section.problem[1] == "r2c" else 1
+    local_bytes = section.points * section.element_bytes * growth / section.config[0]
     for row in section.weft("forward"):
         if "plan_bytes" in row and row["options"].startswith("out of place"):
             yield row["plan_bytes"] / local_bytes

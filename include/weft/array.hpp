@@ -13,13 +13,15 @@ namespace weft {
 /// Throws Error(out_of_memory).
 WEFT_API std::shared_ptr<void> allocate_zeroed(std::size_t bytes);
 
-/// This rank's part of a distributed array: the box that `layout` gives it, for each of `fields` fields.
+/// This rank's part of a distributed array: the box that `layout` gives it, for each of `fields`
+/// fields.
 ///
 /// Memory is shared by copies of an Array, as by copies of a std::shared_ptr.
 template <class T>
 class Array {
  public:
-  Array(Layout layout, int rank, int fields, std::int64_t field_stride, std::shared_ptr<void> memory)
+  Array(Layout layout, int rank, int fields, std::int64_t field_stride,
+        std::shared_ptr<void> memory)
       : layout_(std::move(layout)),
         box_(layout_.box(rank)),
         strides_(layout_.strides(rank)),
@@ -32,14 +34,20 @@ class Array {
   const Layout& layout() const noexcept { return layout_; }     ///< of every rank
   const Extents& strides() const noexcept { return strides_; }  ///< in elements
   int fields() const noexcept { return fields_; }
-  std::int64_t field_stride() const noexcept { return field_stride_; }  ///< elements between two fields
+  std::int64_t field_stride() const noexcept {
+    return field_stride_;
+  }  ///< elements between two fields
   const std::shared_ptr<void>& memory() const noexcept { return memory_; }
   T* data() noexcept { return static_cast<T*>(memory_.get()); }
   const T* data() const noexcept { return static_cast<const T*>(memory_.get()); }
 
   /// The element at a global index, which must lie in box().
-  T& operator()(const Index& global_index, int field = 0) { return data()[position(global_index, field)]; }
-  const T& operator()(const Index& global_index, int field = 0) const { return data()[position(global_index, field)]; }
+  T& operator()(const Index& global_index, int field = 0) {
+    return data()[position(global_index, field)];
+  }
+  const T& operator()(const Index& global_index, int field = 0) const {
+    return data()[position(global_index, field)];
+  }
 
   /// Calls `body(global_index, element)` for each element of a field, the last axis fastest.
   template <class Body>
@@ -54,7 +62,8 @@ class Array {
   /// Sets each element of a field to `value_at(global_index)`.
   template <class Function>
   void fill(Function&& value_at, int field = 0) {
-    for_each([&](const Index& index, T& element) { element = static_cast<T>(value_at(index)); }, field);
+    for_each([&](const Index& index, T& element) { element = static_cast<T>(value_at(index)); },
+             field);
   }
 
  private:

@@ -1,5 +1,5 @@
-// Extents and Box: up to six 64-bit numbers, one per axis, and half-open index ranges made of two of them.
-// Pure integer arithmetic on values; nothing here knows about processes or memory.
+// Extents and Box: up to six 64-bit numbers, one per axis, and half-open index ranges made of two
+// of them. Pure integer arithmetic on values; nothing here knows about processes or memory.
 #pragma once
 
 #include <algorithm>
@@ -37,13 +37,16 @@ class Extents {
 
   void push_back(std::int64_t value) {
     if (size_ == kMaxDimensions)
-      throw Error(ErrorCode::invalid_argument, "an array has 1 to 6 dimensions, got more than 6 extents");
+      throw Error(ErrorCode::invalid_argument,
+                  "an array has 1 to 6 dimensions, got more than 6 extents");
     values_[static_cast<std::size_t>(size_++)] = value;
   }
 
   int size() const noexcept { return size_; }
   std::int64_t& operator[](int axis) noexcept { return values_[static_cast<std::size_t>(axis)]; }
-  std::int64_t operator[](int axis) const noexcept { return values_[static_cast<std::size_t>(axis)]; }
+  std::int64_t operator[](int axis) const noexcept {
+    return values_[static_cast<std::size_t>(axis)];
+  }
   const std::int64_t* begin() const noexcept { return values_.data(); }
   const std::int64_t* end() const noexcept { return values_.data() + size_; }
   std::int64_t* begin() noexcept { return values_.data(); }
@@ -79,7 +82,9 @@ struct Box {
   Index upper;
 
   int dimensions() const noexcept { return lower.size(); }
-  std::int64_t extent(int axis) const noexcept { return std::max<std::int64_t>(0, upper[axis] - lower[axis]); }
+  std::int64_t extent(int axis) const noexcept {
+    return std::max<std::int64_t>(0, upper[axis] - lower[axis]);
+  }
   Extents extents() const {
     Extents result;
     for (int axis = 0; axis < dimensions(); ++axis) result.push_back(extent(axis));

@@ -8,8 +8,9 @@ namespace weft {
 
 /// What happens along one axis in the forward direction. Backward is its inverse.
 enum class Kind : int {
-  c2c = 0,   ///< complex to complex: X_k = sum_j x_j exp(-2 pi i j k / n)
-  r2c = 1,   ///< the same of real input; only k = 0 ... n/2 are kept, so an axis of n becomes n/2 + 1
+  c2c = 0,  ///< complex to complex: X_k = sum_j x_j exp(-2 pi i j k / n)
+  r2c =
+      1,  ///< the same of real input; only k = 0 ... n/2 are kept, so an axis of n becomes n/2 + 1
   none = 2,  ///< left alone
 };
 
@@ -29,7 +30,9 @@ struct Element {
   Precision precision = Precision::double_;
   bool complex = true;
 
-  std::int64_t bytes() const noexcept { return (precision == Precision::double_ ? 8 : 4) * (complex ? 2 : 1); }
+  std::int64_t bytes() const noexcept {
+    return (precision == Precision::double_ ? 8 : 4) * (complex ? 2 : 1);
+  }
   friend bool operator==(const Element&, const Element&) = default;
 };
 

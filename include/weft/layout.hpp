@@ -1,5 +1,5 @@
-// ProcessGrid and Layout: which box of a global array each rank holds, and how it lies in that rank's memory.
-// Values that know the geometry of every rank; no communication happens here.
+// ProcessGrid and Layout: which box of a global array each rank holds, and how it lies in that
+// rank's memory. Values that know the geometry of every rank; no communication happens here.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@ namespace weft {
 
 /// Ranks arranged in a grid whose dimensions are each assigned to one axis of an array.
 ///
-/// Rank r has the row-major coordinates of r in `sizes`. Several dimensions may be assigned to one axis: the axis is
-/// then cut into the product of their sizes, the earlier dimension being the slower one. A redistribution that
-/// reassigns one dimension moves data only among the ranks that differ in that coordinate.
-/// A dimension assigned to kIdle cuts nothing: only the ranks at its coordinate 0 hold data.
-/// Example: sizes {2, 3}, axes {0, 2}: axis 0 in 2 parts, axis 1 whole, axis 2 in 3 parts; rank 4 is (1, 1).
+/// Rank r has the row-major coordinates of r in `sizes`. Several dimensions may be assigned to one
+/// axis: the axis is then cut into the product of their sizes, the earlier dimension being the
+/// slower one. A redistribution that reassigns one dimension moves data only among the ranks that
+/// differ in that coordinate. A dimension assigned to kIdle cuts nothing: only the ranks at its
+/// coordinate 0 hold data. Example: sizes {2, 3}, axes {0, 2}: axis 0 in 2 parts, axis 1 whole,
+/// axis 2 in 3 parts; rank 4 is (1, 1).
 struct ProcessGrid {
   static constexpr int kIdle = -1;
   std::vector<int> sizes;
@@ -33,7 +34,8 @@ struct ProcessGrid {
   friend bool operator==(const ProcessGrid&, const ProcessGrid&) = default;
 };
 
-/// Elements left free in memory before and after the local box along one axis: halos, or room for an in-place transform.
+/// Elements left free in memory before and after the local box along one axis: halos, or room for
+/// an in-place transform.
 struct Padding {
   std::int64_t before = 0;
   std::int64_t after = 0;
@@ -48,10 +50,12 @@ class WEFT_API Layout {
   /// Cuts every axis evenly: part i of p of an axis of n points is [n*i/p, n*(i+1)/p).
   static Layout from_grid(const Shape& shape, const ProcessGrid& grid);
 
-  /// One explicit box per rank. Throws Error(invalid_layout) unless they cover the array exactly once.
+  /// One explicit box per rank. Throws Error(invalid_layout) unless they cover the array exactly
+  /// once.
   static Layout from_boxes(const Shape& shape, std::vector<Box> boxes);
 
-  /// The same boxes with the axes in another memory order, from slowest to fastest; {} means 0, 1, ..., d-1.
+  /// The same boxes with the axes in another memory order, from slowest to fastest; {} means 0, 1,
+  /// ..., d-1.
   Layout with_order(const std::vector<int>& order) const;
   /// The same boxes with padding along each axis, in elements; {} means none.
   Layout with_padding(const std::vector<Padding>& padding) const;
@@ -70,7 +74,8 @@ class WEFT_API Layout {
 
   /// Distance in elements between neighbours along each axis in the memory of `rank`.
   Extents strides(int rank) const;
-  /// Elements from the start of the array to the first point of the box of `rank` (not 0 with padding before it).
+  /// Elements from the start of the array to the first point of the box of `rank` (not 0 with
+  /// padding before it).
   std::int64_t offset(int rank) const;
   /// Elements of the array of `rank`, padding included; 0 for an empty box.
   std::int64_t allocated_elements(int rank) const;

@@ -12,22 +12,26 @@ namespace weft {
 
 /// How the user wants one side of the transform to be spread over the ranks and to lie in memory.
 struct LayoutRequest {
-  std::vector<int> grid;          ///< parts of each axis, e.g. {4, 2, 1}; empty: chosen by Weft
-  std::optional<Box> box;         ///< this rank's own box instead of a grid (all ranks give one, or none does)
-  std::vector<int> order;         ///< axes from slowest to fastest in memory; empty: 0, 1, ..., d-1
-  std::vector<Padding> padding;   ///< elements left free around the box, per axis; empty: none
+  std::vector<int> grid;  ///< parts of each axis, e.g. {4, 2, 1}; empty: chosen by Weft
+  std::optional<Box>
+      box;  ///< this rank's own box instead of a grid (all ranks give one, or none does)
+  std::vector<int> order;        ///< axes from slowest to fastest in memory; empty: 0, 1, ..., d-1
+  std::vector<Padding> padding;  ///< elements left free around the box, per axis; empty: none
 };
 
 struct Options {
-  std::vector<Kind> kinds;        ///< per axis; empty: c2c for complex input; r2c on the last axis, else c2c, for real
-  LayoutRequest input;            ///< of the forward input (= backward output)
-  LayoutRequest output;           ///< of the forward output (= backward input); by default the cheapest to reach
-  int fields = 1;                 ///< arrays transformed by one call, one after another in memory
+  std::vector<Kind>
+      kinds;  ///< per axis; empty: c2c for complex input; r2c on the last axis, else c2c, for real
+  LayoutRequest input;  ///< of the forward input (= backward output)
+  LayoutRequest
+      output;      ///< of the forward output (= backward input); by default the cheapest to reach
+  int fields = 1;  ///< arrays transformed by one call, one after another in memory
   Normalization normalization = Normalization::backward;
-  bool in_place = false;          ///< true: forward and backward are called with one array for both sides
+  bool in_place = false;  ///< true: forward and backward are called with one array for both sides
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
-  std::string engine = "auto";    ///< a name of weft::engines(), or "auto": the faster one as measured
-  int threads = 0;                ///< threads of this rank; 0: OMP_NUM_THREADS if set, else 1
+  std::string engine =
+      "auto";       ///< a name of weft::engines(), or "auto": the faster one as measured
+  int threads = 0;  ///< threads of this rank; 0: OMP_NUM_THREADS if set, else 1
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Plan: a distributed transform, made once and executed often. AnyPlan does the work for any element type; Plan<In, Out>
-// is its typed surface.
+// Plan: a distributed transform, made once and executed often. AnyPlan does the work for any
+// element type; Plan<In, Out> is its typed surface.
 #pragma once
 
 #include <mpi.h>
@@ -18,13 +18,14 @@ namespace weft {
 struct Step {
   enum class Type : int { compute = 0, exchange = 1 };
   Type type = Type::compute;
-  std::string name;                  ///< e.g. "fft axes 2,1" or "shared 1"
-  std::string engine;                ///< of a compute step
-  std::int64_t bytes = 0;            ///< compute: read + written here; exchange: leaves this rank for others (all fields)
-  std::int64_t messages = 0;         ///< exchange: messages sent by this rank to others in one call
-  std::int64_t bytes_off_node = 0;   ///< exchange: the part of `bytes` that goes to other nodes
-  double seconds = 0;                ///< in profile(): time spent in the last call on this rank
-  Layout layout;                     ///< of the result, before any reordering in memory
+  std::string name;    ///< e.g. "fft axes 2,1" or "shared 1"
+  std::string engine;  ///< of a compute step
+  std::int64_t bytes =
+      0;  ///< compute: read + written here; exchange: leaves this rank for others (all fields)
+  std::int64_t messages = 0;        ///< exchange: messages sent by this rank to others in one call
+  std::int64_t bytes_off_node = 0;  ///< exchange: the part of `bytes` that goes to other nodes
+  double seconds = 0;               ///< in profile(): time spent in the last call on this rank
+  Layout layout;                    ///< of the result, before any reordering in memory
 };
 
 /// Bytes of memory that a plan owns on this rank; user arrays are not counted.
@@ -55,7 +56,8 @@ class WEFT_API AnyPlan {
   Element output_element() const noexcept;
   const Layout& input_layout() const noexcept;   ///< of the forward input
   const Layout& output_layout() const noexcept;  ///< of the forward output
-  /// Elements from one field to the next in the user's arrays, which must be this long for each field.
+  /// Elements from one field to the next in the user's arrays, which must be this long for each
+  /// field.
   std::int64_t input_field_stride() const noexcept;
   std::int64_t output_field_stride() const noexcept;
   const Options& options() const noexcept;  ///< as resolved: no "auto" is left
@@ -74,15 +76,17 @@ class WEFT_API AnyPlan {
 
 /// A distributed transform from arrays of In to arrays of Out and back.
 ///
-/// Plan<std::complex<double>> is a complex transform, Plan<double> a real-to-complex one, and Plan<double, double> with
-/// all kinds `none` a pure redistribution; float likewise.
+/// Plan<std::complex<double>> is a complex transform, Plan<double> a real-to-complex one, and
+/// Plan<double, double> with all kinds `none` a pure redistribution; float likewise.
 template <class In, class Out = typename ComplexOf<In>::type>
 class Plan : public AnyPlan {
  public:
-  /// Plans the transform of an array of `shape` (the forward input's) spread over the ranks of `comm`.
+  /// Plans the transform of an array of `shape` (the forward input's) spread over the ranks of
+  /// `comm`.
   ///
-  /// Collective over `comm`, which is duplicated. All ranks must pass the same arguments (except options.*.box) and either all
-  /// succeed or all throw the same Error: invalid_argument, invalid_layout, rank_mismatch, unavailable, out_of_memory.
+  /// Collective over `comm`, which is duplicated. All ranks must pass the same arguments (except
+  /// options.*.box) and either all succeed or all throw the same Error: invalid_argument,
+  /// invalid_layout, rank_mismatch, unavailable, out_of_memory.
   Plan(MPI_Comm comm, const Shape& shape, const Options& options = {})
       : AnyPlan(comm, shape, ElementOf<In>::value, ElementOf<Out>::value, options) {}
 
@@ -102,21 +106,29 @@ class Plan : public AnyPlan {
             std::shared_ptr<void>(input.memory(), input.data())};
   }
 
-  /// Transforms all fields from `input` (input_layout()) to `output` (output_layout()), scaled as options.normalization says.
+  /// Transforms all fields from `input` (input_layout()) to `output` (output_layout()), scaled as
+  /// options.normalization says.
   ///
-  /// `input` is left unchanged; with options.in_place both are the same memory. Each field takes input_field_stride()
-  /// elements of In and output_field_stride() of Out. Collective over the plan's communicator. Allocates nothing.
-  /// Throws Error(invalid_argument) for overlapping arrays in an out-of-place plan and the reverse, mpi_failure.
+  /// `input` is left unchanged; with options.in_place both are the same memory. Each field takes
+  /// input_field_stride() elements of In and output_field_stride() of Out. Collective over the
+  /// plan's communicator. Allocates nothing. Throws Error(invalid_argument) for overlapping arrays
+  /// in an out-of-place plan and the reverse, mpi_failure.
   void forward(const In* input, Out* output) { AnyPlan::forward(input, output); }
-  void forward(const Array<In>& input, Array<Out>& output) { AnyPlan::forward(input.data(), output.data()); }
+  void forward(const Array<In>& input, Array<Out>& output) {
+    AnyPlan::forward(input.data(), output.data());
+  }
 
-  /// The inverse of forward, from output_layout() to input_layout(); everything else as for forward.
+  /// The inverse of forward, from output_layout() to input_layout(); everything else as for
+  /// forward.
   void backward(const Out* input, In* output) { AnyPlan::backward(input, output); }
-  void backward(const Array<Out>& input, Array<In>& output) { AnyPlan::backward(input.data(), output.data()); }
+  void backward(const Array<Out>& input, Array<In>& output) {
+    AnyPlan::backward(input.data(), output.data());
+  }
 
  private:
   std::size_t buffer_bytes(std::int64_t field_stride, std::size_t element_bytes) const {
-    return static_cast<std::size_t>(field_stride) * static_cast<std::size_t>(options().fields) * element_bytes;
+    return static_cast<std::size_t>(field_stride) * static_cast<std::size_t>(options().fields) *
+           element_bytes;
   }
 };
 

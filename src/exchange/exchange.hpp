@@ -74,7 +74,8 @@ struct ExchangeBuffers {
 /// stage after, once wait(unit) has returned or ready(unit) is true, loads from inbox(unit, ...);
 /// release(unit) when it has loaded all. All ranks start the units in the same order, and each rank
 /// releases each unit. A block to the rank itself is not moved: its inbox is its outbox, so
-/// outboxes are in use until all units are released. Blocks are those of
+/// outboxes are in use until all units are released; only those in kSlotSend, which messages leave
+/// from, are free once wait(unit) has returned. Blocks are those of
 /// redistribution_between(from, to, rank), cut into chunks.
 class Exchange {
  public:

@@ -1,5 +1,5 @@
-// AxisTransform: what happens to one axis, as a table of one-liners. The only place that knows n/2+1; sine, cosine and
-// Chebyshev kinds are further lines here.
+// AxisTransform: what happens to one axis, as a table of one-liners. The only place that knows
+// n/2+1; sine, cosine and Chebyshev kinds are further lines here.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,17 @@ struct AxisTransform {
   /// Extent of the forward output.
   std::int64_t output_extent() const noexcept { return kind == Kind::r2c ? n / 2 + 1 : n; }
   /// backward(forward(x)) without any scaling is this many times x.
-  double unscaled_round_trip() const noexcept { return transforms() ? static_cast<double>(n) : 1.0; }
+  double unscaled_round_trip() const noexcept {
+    return transforms() ? static_cast<double>(n) : 1.0;
+  }
   const char* name() const noexcept {
     switch (kind) {
-      case Kind::c2c: return "c2c";
-      case Kind::r2c: return "r2c";
-      case Kind::none: return "none";
+      case Kind::c2c:
+        return "c2c";
+      case Kind::r2c:
+        return "r2c";
+      case Kind::none:
+        return "none";
     }
     return "unknown";
   }

@@ -50,8 +50,9 @@ std::vector<int> identity_order(int dimensions) {
 void require_inside(const Shape& shape, const Box& box, int rank) {
   const std::string who = "the box of rank " + std::to_string(rank);
   if (box.lower.size() != shape.size() || box.upper.size() != shape.size())
-    throw Error(ErrorCode::invalid_layout, who + " has " + std::to_string(box.lower.size()) + " and " +
-                                               std::to_string(box.upper.size()) + " bounds, the array has " +
+    throw Error(ErrorCode::invalid_layout, who + " has " + std::to_string(box.lower.size()) +
+                                               " and " + std::to_string(box.upper.size()) +
+                                               " bounds, the array has " +
                                                std::to_string(shape.size()) + " dimensions");
   for (int axis = 0; axis < shape.size(); ++axis)
     if (box.lower[axis] < 0 || box.upper[axis] > shape[axis] || box.lower[axis] > box.upper[axis])
@@ -72,9 +73,9 @@ void require_disjoint(const std::vector<Box>& boxes) {
       const Box& b = boxes[sorted[j]];
       if (b.lower[0] >= a.upper[0]) break;
       if (!intersect(a, b).empty())
-        throw Error(ErrorCode::invalid_layout, "the boxes of ranks " + std::to_string(sorted[i]) + ", " + to_string(a) +
-                                                   ", and " + std::to_string(sorted[j]) + ", " + to_string(b) +
-                                                   ", overlap");
+        throw Error(ErrorCode::invalid_layout,
+                    "the boxes of ranks " + std::to_string(sorted[i]) + ", " + to_string(a) +
+                        ", and " + std::to_string(sorted[j]) + ", " + to_string(b) + ", overlap");
     }
 }
 
@@ -95,7 +96,8 @@ Layout Layout::from_grid(const Shape& shape, const ProcessGrid& grid) {
       box.lower.push_back(shape[axis] * part / parts);
       box.upper.push_back(shape[axis] * (part + 1) / parts);
     }
-    if (grid.part_of(rank, ProcessGrid::kIdle) != 0) box.lower = box.upper = Extents::filled(shape.size(), 0);
+    if (grid.part_of(rank, ProcessGrid::kIdle) != 0)
+      box.lower = box.upper = Extents::filled(shape.size(), 0);
     layout.boxes_.push_back(box);
   }
   return layout;
@@ -109,8 +111,9 @@ Layout Layout::from_boxes(const Shape& shape, std::vector<Box> boxes) {
   }
   require_disjoint(boxes);
   if (covered != shape.product())
-    throw Error(ErrorCode::invalid_layout, "the boxes hold " + std::to_string(covered) + " points, the array " +
-                                               to_string(shape) + " has " + std::to_string(shape.product()));
+    throw Error(ErrorCode::invalid_layout, "the boxes hold " + std::to_string(covered) +
+                                               " points, the array " + to_string(shape) + " has " +
+                                               std::to_string(shape.product()));
   Layout layout;
   layout.shape_ = shape;
   layout.boxes_ = std::move(boxes);
@@ -128,7 +131,8 @@ Layout Layout::with_order(const std::vector<int>& order) const {
     std::string text;
     for (int axis : order) text += (text.empty() ? "" : ",") + std::to_string(axis);
     throw Error(ErrorCode::invalid_argument, "a memory order names each of the axes 0 to " +
-                                                 std::to_string(shape_.size() - 1) + " once, got {" + text + "}");
+                                                 std::to_string(shape_.size() - 1) +
+                                                 " once, got {" + text + "}");
   }
   return layout;
 }
@@ -138,12 +142,14 @@ Layout Layout::with_padding(const std::vector<Padding>& padding) const {
   layout.padding_ = padding;
   layout.padding_.resize(static_cast<std::size_t>(shape_.size()));
   if (padding.size() > layout.padding_.size())
-    throw Error(ErrorCode::invalid_argument, "padding is given for " + std::to_string(padding.size()) +
-                                                 " axes, the array has " + std::to_string(shape_.size()));
+    throw Error(ErrorCode::invalid_argument,
+                "padding is given for " + std::to_string(padding.size()) + " axes, the array has " +
+                    std::to_string(shape_.size()));
   for (const Padding& p : padding)
     if (p.before < 0 || p.after < 0)
-      throw Error(ErrorCode::invalid_argument, "padding must not be negative, got " + std::to_string(p.before) +
-                                                   " and " + std::to_string(p.after));
+      throw Error(ErrorCode::invalid_argument, "padding must not be negative, got " +
+                                                   std::to_string(p.before) + " and " +
+                                                   std::to_string(p.after));
   return layout;
 }
 

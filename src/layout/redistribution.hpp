@@ -1,4 +1,5 @@
-// Redistribution: the geometry of going from one layout to another, for one rank. Integer arithmetic, no MPI.
+// Redistribution: the geometry of going from one layout to another, for one rank. Integer
+// arithmetic, no MPI.
 #pragma once
 
 #include <vector>
@@ -21,8 +22,8 @@ struct Redistribution {
 
 Redistribution redistribution_between(const Layout& from, const Layout& to, int rank);
 
-/// For each rank the smallest rank with which it exchanges data directly or through others: the ranks with the same number
-/// form a group that no message leaves.
+/// For each rank the smallest rank with which it exchanges data directly or through others: the
+/// ranks with the same number form a group that no message leaves.
 std::vector<int> exchange_groups(const Layout& from, const Layout& to);
 
 }  // namespace weft

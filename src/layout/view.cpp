@@ -9,7 +9,8 @@ View part_of(const View& view, const Box& box, std::int64_t element_bytes) {
   View part = view;
   part.box = box;
   for (int axis = 0; axis < box.dimensions(); ++axis)
-    part.offset_bytes += (box.lower[axis] - view.box.lower[axis]) * view.strides[axis] * element_bytes;
+    part.offset_bytes +=
+        (box.lower[axis] - view.box.lower[axis]) * view.strides[axis] * element_bytes;
   return part;
 }
 

@@ -1,5 +1,6 @@
-// View: where the points of a box lie, before any memory exists. A slot names a base pointer that is bound when a plan is
-// executed (a user array, a buffer, the window of a peer), so that one program serves all arrays.
+// View: where the points of a box lie, before any memory exists. A slot names a base pointer that
+// is bound when a plan is executed (a user array, a buffer, the window of a peer), so that one
+// program serves all arrays.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,8 @@
 
 namespace weft {
 
-/// Element with global index g of `box` is at base(slot) + offset_bytes + sum_a (g[a] - box.lower[a]) * strides[a] elements.
+/// Element with global index g of `box` is at base(slot) + offset_bytes + sum_a (g[a] -
+/// box.lower[a]) * strides[a] elements.
 struct View {
   int slot = 0;
   std::int64_t offset_bytes = 0;

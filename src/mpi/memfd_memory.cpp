@@ -88,8 +88,8 @@ class Mapping {
   std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(bytes_); }
 
   /// Puts the memory on huge pages, also where /sys/kernel/mm/transparent_hugepage/shmem_enabled
-  /// says never; false when the system does not do so, which is no error.
-  bool collapse() const noexcept { return madvise(data_, bytes_, kAdviceCollapse) == 0; }
+  /// says never. Failure is no error: small pages do. Peers then see huge pages without asking.
+  void collapse() const noexcept { madvise(data_, bytes_, kAdviceCollapse); }
 
  private:
   std::byte* data_ = nullptr;
@@ -108,18 +108,16 @@ void reserve(int descriptor, std::int64_t offset, std::int64_t bytes, std::int64
   if (reason != 0) throw unavailable("fallocate", reason);
 }
 
-/// Reserves every page; true when they are huge. Collapsing needs one small page of each huge page
-/// to exist, and reserving only those before it saves copying all the others.
-bool reserve_all(int descriptor, const Mapping& mapping) {
+/// Reserves every page. Collapsing needs one small page of each huge page to exist, and reserving
+/// only those before it saves copying all the others.
+void reserve_all(int descriptor, const Mapping& mapping) {
   const std::int64_t wanted = mapping.bytes();
-  bool huge = false;
   if (wanted >= kHugePageBytes) {
     for (std::int64_t offset = 0; offset < wanted; offset += kHugePageBytes)
       reserve(descriptor, offset, kPageBytes, wanted);
-    huge = mapping.collapse();
+    mapping.collapse();
   }
   reserve(descriptor, 0, wanted, wanted);
-  return huge;
 }
 
 std::int64_t random_token() {
@@ -156,7 +154,6 @@ FileDescriptor open_peer(std::int64_t pid, std::int64_t descriptor, std::int64_t
 struct File {
   FileDescriptor descriptor;
   std::int64_t token = 0;
-  bool huge = false;
 };
 
 class MemfdMemory final : public SharedMemory {
@@ -167,7 +164,7 @@ class MemfdMemory final : public SharedMemory {
     File mine;
     node.agree([&] { mine = create(bytes); });
     const std::vector<std::int64_t> all =
-        node.gather({getpid(), mine.descriptor.get(), mine.token, bytes, mine.huge ? 1 : 0});
+        node.gather({getpid(), mine.descriptor.get(), mine.token, bytes});
     node.agree([&] { map_peers(all); });
     node.barrier();  // all have compared the tokens
     std::memset(piece(rank_).data(), 0, sizeof mine.token);
@@ -204,7 +201,7 @@ class MemfdMemory final : public SharedMemory {
     if (ftruncate(descriptor, bytes) != 0)
       throw unavailable("ftruncate to " + bytes_text(bytes), errno);
     piece(rank_) = Mapping(descriptor, bytes);
-    file.huge = reserve_all(descriptor, piece(rank_));
+    reserve_all(descriptor, piece(rank_));
     std::memcpy(piece(rank_).data(), &file.token, sizeof file.token);
     return file;
   }
@@ -212,7 +209,7 @@ class MemfdMemory final : public SharedMemory {
   void map_peers(const std::vector<std::int64_t>& all) {
     for (int peer = 0; peer < static_cast<int>(pieces_.size()); ++peer) {
       if (peer == rank_) continue;
-      const std::int64_t* entry = &all[static_cast<std::size_t>(5 * peer)];
+      const std::int64_t* entry = &all[static_cast<std::size_t>(4 * peer)];
       const std::int64_t token = entry[2];
       const FileDescriptor file = open_peer(entry[0], entry[1], token);
       Mapping mapping(file.get(), entry[3]);
@@ -220,8 +217,6 @@ class MemfdMemory final : public SharedMemory {
         throw Error(ErrorCode::unavailable,
                     "shared memory by memfd is not available: the memory of another rank holds "
                     "something else");
-      if (entry[4] != 0)
-        mapping.collapse();  // each process enters huge pages into its own page table
       piece(peer) = std::move(mapping);
     }
   }

@@ -1,5 +1,6 @@
-// Builds a plan: checks and resolves the request, makes the exchanges and their memory, the programs of both directions, and
-// chooses the engine by measuring. Every decision is taken by all ranks alike, or by the maximum over the ranks.
+// Builds a plan: checks and resolves the request, makes the exchanges and their memory, the
+// programs of both directions, and chooses the engine by measuring. Every decision is taken by all
+// ranks alike, or by the maximum over the ranks.
 #include <omp.h>
 
 #include <algorithm>
@@ -15,17 +16,21 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 void fill_in_grid(LayoutRequest& side, const Layout& layout) {
   if (side.box || !layout.grid()) return;
   side.grid.clear();
-  for (int axis = 0; axis < layout.shape().size(); ++axis) side.grid.push_back(layout.grid()->parts(axis));
+  for (int axis = 0; axis < layout.shape().size(); ++axis)
+    side.grid.push_back(layout.grid()->parts(axis));
 }
 
-// Gives each exchange of one direction its place, and returns the memory that they need in all. Neighbouring exchanges share
-// send and receive memory only when a single unit is under way at a time. A stage reads what stayed on the rank in one exchange
-// while it stores for the next, so there neighbours never share any; and a window is also read by ranks that are one exchange
+// Gives each exchange of one direction its place, and returns the memory that they need in all.
+// Neighbouring exchanges share send and receive memory only when a single unit is under way at a
+// time. A stage reads what stayed on the rank in one exchange while it stores for the next, so
+// there neighbours never share any; and a window is also read by ranks that are one exchange
 // behind, so there no two exchanges do.
 ExchangeMemory place(const std::vector<ExchangeMemory>& wanted, bool one_unit, int& counters,
                      std::vector<ExchangeBuffers>& places) {
@@ -61,7 +66,10 @@ ExchangeMemory place(const std::vector<ExchangeMemory>& wanted, bool one_unit, i
 }  // namespace
 
 AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
-    : user_comm(user), comm(Communicator::duplicate(user)), node(comm.split_node()), request(std::move(asked)) {
+    : user_comm(user),
+      comm(Communicator::duplicate(user)),
+      node(comm.split_node()),
+      request(std::move(asked)) {
   comm.require_same(describe(request), "the arguments of the plan");
   comm.agree([&] { validate(request, comm.size()); });
   resolved = resolve(request, comm);
@@ -86,7 +94,8 @@ void AnyPlan::Implementation::find_node() {
 
 void AnyPlan::Implementation::choose_threads() {
   int& threads = request.options.threads;
-  if (threads == 0) threads = std::getenv("OMP_NUM_THREADS") != nullptr ? std::max(1, omp_get_max_threads()) : 1;
+  if (threads == 0)
+    threads = std::getenv("OMP_NUM_THREADS") != nullptr ? std::max(1, omp_get_max_threads()) : 1;
 }
 
 ExchangeProblem AnyPlan::Implementation::problem_of(const Hop& hop, int number) const {
@@ -104,8 +113,8 @@ ExchangeProblem AnyPlan::Implementation::problem_of(const Hop& hop, int number) 
   return problem;
 }
 
-// Makes the exchanges that the user names, or those that suit the ranks' places; when the shared window that these would
-// need does not fit, messages take over.
+// Makes the exchanges that the user names, or those that suit the ranks' places; when the shared
+// window that these would need does not fit, messages take over.
 void AnyPlan::Implementation::choose_exchanges() {
   std::string& name = request.options.exchange;
   const bool automatic = name == "auto";
@@ -142,7 +151,8 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);
         if (!refusal.empty())
-          throw Error(ErrorCode::unavailable, "exchange \"" + std::string(method.name()) + "\": " + refusal);
+          throw Error(ErrorCode::unavailable,
+                      "exchange \"" + std::string(method.name()) + "\": " + refusal);
       });
       ways[w].exchanges.push_back(method.make(problem));
       wanted.push_back(ways[w].exchanges.back()->memory());
@@ -150,7 +160,8 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
     }
     const bool one_unit = request.options.fields * kChunks == 1;
     const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
-    ways[w].sends_from_sink = one_unit && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
+    ways[w].sends_from_sink =
+        one_unit && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
     if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
     most.own_bytes = std::max(most.own_bytes, total.own_bytes);
     most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
@@ -167,10 +178,12 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   }
 }
 
-// What is sent may wait in the array that the call writes in the end: by then it has gone. Not where the user's padding would be
-// touched, nor in place, where that array is read.
-bool AnyPlan::Implementation::may_send_from_sink(Direction direction, std::int64_t send_bytes) const {
-  const Layout& sink = direction == Direction::forward ? resolved.output_layout : resolved.input_layout;
+// What is sent may wait in the array that the call writes in the end: by then it has gone. Not
+// where the user's padding would be touched, nor in place, where that array is read.
+bool AnyPlan::Implementation::may_send_from_sink(Direction direction,
+                                                 std::int64_t send_bytes) const {
+  const Layout& sink =
+      direction == Direction::forward ? resolved.output_layout : resolved.input_layout;
   const bool padded = sink.allocated_elements(comm.rank()) != sink.box(comm.rank()).volume();
   return !request.options.in_place && !padded && send_bytes <= sink_bytes(direction);
 }
@@ -183,7 +196,8 @@ void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters
   });
   window.reset();
   if (memory.window_bytes > 0)
-    comm.agree([&] { window = std::make_unique<SharedWindow>(node, memory.window_bytes, counters); });
+    comm.agree(
+        [&] { window = std::make_unique<SharedWindow>(node, memory.window_bytes, counters); });
 }
 
 void AnyPlan::Implementation::make_programs() {
@@ -192,26 +206,30 @@ void AnyPlan::Implementation::make_programs() {
     OneWay& one = way(direction);
     const bool forward = direction == Direction::forward;
     UserSide input{resolved.input_layout, request.input, resolved.input_field_stride, kSlotInput};
-    UserSide output{resolved.output_layout, request.output, resolved.output_field_stride, kSlotInput};
+    UserSide output{resolved.output_layout, request.output, resolved.output_field_stride,
+                    kSlotInput};
     if (!request.options.in_place) (forward ? output : input).slot = kSlotOutput;
-    one.program = make_program({.path = &resolved.path,
-                                .transforms = &resolved.transforms,
-                                .direction = direction,
-                                .source = forward ? input : output,
-                                .sink = forward ? output : input,
-                                .factor = forward ? resolved.forward_factor : resolved.backward_factor,
-                                .rank = comm.rank(),
-                                .fields = request.options.fields,
-                                .chunks = kChunks,
-                                .exchanges = std::move(one.exchanges),
-                                .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange)});
-    for (const Link& link : one.program.links) one.times.push_back({std::vector<double>(link.passes.size()), 0});
+    one.program = make_program(
+        {.path = &resolved.path,
+         .transforms = &resolved.transforms,
+         .direction = direction,
+         .source = forward ? input : output,
+         .sink = forward ? output : input,
+         .factor = forward ? resolved.forward_factor : resolved.backward_factor,
+         .rank = comm.rank(),
+         .fields = request.options.fields,
+         .chunks = kChunks,
+         .exchanges = std::move(one.exchanges),
+         .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange)});
+    for (const Link& link : one.program.links)
+      one.times.push_back({std::vector<double>(link.passes.size()), 0});
     work_bytes = std::max(work_bytes, one.program.work_bytes);
   }
   work = AlignedMemory(static_cast<std::size_t>(work_bytes));
 }
 
-// The engine whose batches take least time in cache, over all stages of both directions, weighted by the number of tiles.
+// The engine whose batches take least time in cache, over all stages of both directions, weighted
+// by the number of tiles.
 void AnyPlan::Implementation::choose_engine() {
   std::string& name = request.options.engine;
   std::vector<Stage*> stages;
@@ -235,13 +253,15 @@ void AnyPlan::Implementation::choose_engine() {
       }
     });
     seconds = comm.max(std::move(seconds));
-    chosen = table[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
+    chosen = table[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
+                                            seconds.begin())];
   }
   comm.agree([&] {
     for (Stage* stage : stages)
       for (const BatchSpec& batch : stage->typical_batch())
         if (const std::string refusal = chosen->refusal(batch); !refusal.empty())
-          throw Error(ErrorCode::unavailable, "engine \"" + std::string(chosen->name()) + "\": " + refusal);
+          throw Error(ErrorCode::unavailable,
+                      "engine \"" + std::string(chosen->name()) + "\": " + refusal);
     for (Stage* stage : stages) stage->use_engine(*chosen);
   });
   name = chosen->name();
@@ -255,7 +275,8 @@ void AnyPlan::Implementation::make_executor() {
     slice_bytes = std::max(slice_bytes, one.program.slice_bytes());
   }
   const int windows = window ? window->ranks() : 0;
-  executor = std::make_unique<Executor>(request.options.threads, kSlotWindow + windows, tile_bytes, slice_bytes);
+  executor = std::make_unique<Executor>(request.options.threads, kSlotWindow + windows, tile_bytes,
+                                        slice_bytes);
   executor->bind(kSlotWork, work.data());
   executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());

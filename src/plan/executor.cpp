@@ -36,7 +36,8 @@ void run_item(const Pass& pass, std::int64_t item, const Call& call, std::byte* 
   for (const Stage& stage : pass.stages) {
     const auto& first = stage.tiling().first_of_slice;
     const auto slice = static_cast<std::size_t>(item);
-    for (std::int64_t tile = first[slice]; tile < first[slice + 1]; ++tile) stage.run(tile, call, workspace);
+    for (std::int64_t tile = first[slice]; tile < first[slice + 1]; ++tile)
+      stage.run(tile, call, workspace);
   }
 }
 
@@ -61,7 +62,8 @@ std::int64_t Executor::bytes() const noexcept {
   return static_cast<std::int64_t>(total);
 }
 
-void Executor::run(Program& program, int fields, int chunks, std::int64_t call, std::vector<LinkTimes>& times) {
+void Executor::run(Program& program, int fields, int chunks, std::int64_t call,
+                   std::vector<LinkTimes>& times) {
   for (LinkTimes& link : times) {
     std::fill(link.passes.begin(), link.passes.end(), 0.0);
     link.exchange = 0;
@@ -78,7 +80,8 @@ void Executor::run(Program& program, int fields, int chunks, std::int64_t call, 
 }
 
 // `waited` counts the time spent waiting for the exchange before this link.
-void Executor::run_link(Link& link, Exchange* before, int fields, int chunks, LinkTimes& times, double* waited) {
+void Executor::run_link(Link& link, Exchange* before, int fields, int chunks, LinkTimes& times,
+                        double* waited) {
   Exchange* after = link.exchange.get();
   if (after) {
     Stopwatch watch(times.exchange);
@@ -115,10 +118,11 @@ void Executor::run_link(Link& link, Exchange* before, int fields, int chunks, Li
   }
 }
 
-void Executor::run_task(const Pass& pass, const Task& task, int field, Exchange* before, Exchange* after) {
+void Executor::run_task(const Pass& pass, const Task& task, int field, Exchange* before,
+                        Exchange* after) {
   if (threads_.size() == 1) return run_items(pass, task, field, 0, before, after);
   std::exception_ptr failure;
-#pragma omp parallel num_threads(static_cast<int>(threads_.size()))
+#pragma omp parallel num_threads(static_cast <int>(threads_.size()))
   {
     try {
       run_items(pass, task, field, omp_get_thread_num(), before, after);
@@ -131,7 +135,8 @@ void Executor::run_task(const Pass& pass, const Task& task, int field, Exchange*
 }
 
 // The items of a task are shared out among the threads of the team as these become free.
-void Executor::run_items(const Pass& pass, const Task& task, int field, int thread, Exchange* before, Exchange* after) {
+void Executor::run_items(const Pass& pass, const Task& task, int field, int thread,
+                         Exchange* before, Exchange* after) {
   Thread& mine = threads_[static_cast<std::size_t>(thread)];
   const Call call{mine.bases, field};
   for (const auto& [first, last] : task.items) {

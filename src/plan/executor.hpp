@@ -1,5 +1,6 @@
-// Executor: runs a program. Links in order, in each the fields in order, in each the tasks as their chunks arrive; while one
-// chunk or field is on the wire, another is transformed. One chunk, one field and a blocking method are the same code.
+// Executor: runs a program. Links in order, in each the fields in order, in each the tasks as their
+// chunks arrive; while one chunk or field is on the wire, another is transformed. One chunk, one
+// field and a blocking method are the same code.
 #pragma once
 
 #include <vector>
@@ -23,7 +24,8 @@ class Executor {
   /// Sets the memory of a slot for the calls that follow.
   void bind(int slot, std::byte* memory);
   /// Runs `program` for all fields. `call` counts the executions of the plan from 1.
-  void run(Program& program, int fields, int chunks, std::int64_t call, std::vector<LinkTimes>& times);
+  void run(Program& program, int fields, int chunks, std::int64_t call,
+           std::vector<LinkTimes>& times);
 
   std::int64_t bytes() const noexcept;
 
@@ -34,9 +36,11 @@ class Executor {
     std::vector<std::byte*> bases;  // of all slots; the slice is the thread's own
   };
 
-  void run_link(Link& link, Exchange* before, int fields, int chunks, LinkTimes& times, double* waited);
+  void run_link(Link& link, Exchange* before, int fields, int chunks, LinkTimes& times,
+                double* waited);
   void run_task(const Pass& pass, const Task& task, int field, Exchange* before, Exchange* after);
-  void run_items(const Pass& pass, const Task& task, int field, int thread, Exchange* before, Exchange* after);
+  void run_items(const Pass& pass, const Task& task, int field, int thread, Exchange* before,
+                 Exchange* after);
 
   std::vector<Thread> threads_;
 };

@@ -1,5 +1,6 @@
-// The strided 2-D copy. Runs that are contiguous on both sides are moved by vector stores, past the cache if asked;
-// when the two sides are contiguous along different axes, small squares are transposed; anything else goes one by one.
+// The strided 2-D copy. Runs that are contiguous on both sides are moved by vector stores, past the
+// cache if asked; when the two sides are contiguous along different axes, small squares are
+// transposed; anything else goes one by one.
 #include "plan/kernels.hpp"
 
 #include <algorithm>
@@ -51,12 +52,14 @@ inline __m512i scaled_line(const float* source, float factor) {
 template <class Real, bool kScaled>
 inline void copy_streaming(Real* target, const Real* source, std::int64_t count, Real factor) {
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Real));
-  const auto misaligned = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % 64 / sizeof(Real));
+  const auto misaligned =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % 64 / sizeof(Real));
   const std::int64_t head = std::min(count, (kLine - misaligned) % kLine);
   copy_cached<Real, kScaled>(target, source, head, factor);
   std::int64_t i = head;
   for (; i + kLine <= count; i += kLine)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(target + i), scaled_line<kScaled>(source + i, factor));
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(target + i),
+                        scaled_line<kScaled>(source + i, factor));
   copy_cached<Real, kScaled>(target + i, source + i, count - i, factor);
 }
 #else
@@ -91,7 +94,8 @@ inline T scaled(const T& value, typename RealOf<T>::type factor) {
 // Squares of one or two cache lines a side, so that both sides are touched a line at a time.
 template <class T, bool kScaled>
 void copy_squares(T* target, const T* source, const CopyJob& job, typename RealOf<T>::type factor) {
-  constexpr std::int64_t kSide = std::max<std::int64_t>(8, 64 / static_cast<std::int64_t>(sizeof(T)));
+  constexpr std::int64_t kSide =
+      std::max<std::int64_t>(8, 64 / static_cast<std::int64_t>(sizeof(T)));
   for (std::int64_t row = 0; row < job.rows; row += kSide) {
     const std::int64_t row_end = std::min(row + kSide, job.rows);
     for (std::int64_t column = 0; column < job.columns; column += kSide) {
@@ -107,7 +111,8 @@ void copy_squares(T* target, const T* source, const CopyJob& job, typename RealO
 template <class T, bool kScaled, StoreMode kMode>
 void copy(const CopyJob& given, double factor) {
   CopyJob job = given;
-  if (job.target_row == 1 && job.target_column != 1) {  // rows and columns are only names: let the target's be contiguous
+  if (job.target_row == 1 &&
+      job.target_column != 1) {  // rows and columns are only names: let the target's be contiguous
     std::swap(job.rows, job.columns);
     std::swap(job.target_row, job.target_column);
     std::swap(job.source_row, job.source_column);
@@ -132,7 +137,8 @@ CopyFunction select(bool scaled, StoreMode mode) {
 
 CopyFunction copy_function(Element element, bool scaled, StoreMode mode) {
   if (element.precision == Precision::double_)
-    return element.complex ? select<std::complex<double>>(scaled, mode) : select<double>(scaled, mode);
+    return element.complex ? select<std::complex<double>>(scaled, mode)
+                           : select<double>(scaled, mode);
   return element.complex ? select<std::complex<float>>(scaled, mode) : select<float>(scaled, mode);
 }
 

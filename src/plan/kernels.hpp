@@ -1,5 +1,5 @@
-// The kernels that move elements between user arrays, buffers and tiles: one strided 2-D copy with a factor, in a few
-// shapes. They hold no geometry; all addresses come from the tiling.
+// The kernels that move elements between user arrays, buffers and tiles: one strided 2-D copy with
+// a factor, in a few shapes. They hold no geometry; all addresses come from the tiling.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// Copies rows x columns elements: target[r * target_row + c * target_column] = factor * source[...]. Strides in elements.
+/// Copies rows x columns elements: target[r * target_row + c * target_column] = factor *
+/// source[...]. Strides in elements.
 struct CopyJob {
   std::byte* target = nullptr;
   const std::byte* source = nullptr;
@@ -21,7 +22,8 @@ struct CopyJob {
   std::int64_t columns = 0;
 };
 
-/// How the target is written. Streaming stores go past the cache: right when the target is much larger than it.
+/// How the target is written. Streaming stores go past the cache: right when the target is much
+/// larger than it.
 enum class StoreMode : int { cached = 0, streaming = 1 };
 
 using CopyFunction = void (*)(const CopyJob& job, double factor);

@@ -1,5 +1,6 @@
-// A shortest-path search (A*) over the ways of assigning the dimensions of a process grid to the axes of the array. In each
-// assignment all axes that are local and may be transformed are; one redistribution leads to another assignment.
+// A shortest-path search (A*) over the ways of assigning the dimensions of a process grid to the
+// axes of the array. In each assignment all axes that are local and may be transformed are; one
+// redistribution leads to another assignment.
 #include "plan/path.hpp"
 
 #include <algorithm>
@@ -21,7 +22,9 @@ using Done = unsigned;                // a bit per axis that needs no further tr
 struct Node {
   Assignment axes;
   Done done = 0;
-  friend bool operator<(const Node& a, const Node& b) { return std::tie(a.axes, a.done) < std::tie(b.axes, b.done); }
+  friend bool operator<(const Node& a, const Node& b) {
+    return std::tie(a.axes, a.done) < std::tie(b.axes, b.done);
+  }
 };
 
 int dimensions_of(const PathProblem& problem) { return problem.shape.size(); }
@@ -38,12 +41,15 @@ Done initially_done(const PathProblem& problem) {
 Shape shape_after(const PathProblem& problem, Done done) {
   Shape shape = problem.shape;
   for (int axis = 0; axis < shape.size(); ++axis)
-    if (done >> axis & 1U) shape[axis] = problem.transforms[static_cast<std::size_t>(axis)].output_extent();
+    if (done >> axis & 1U)
+      shape[axis] = problem.transforms[static_cast<std::size_t>(axis)].output_extent();
   return shape;
 }
 
-// The axes among `local` that can be transformed now, in order: real input first, then the fastest in memory first.
-std::vector<int> transformable(const PathProblem& problem, const std::vector<bool>& local, Done done) {
+// The axes among `local` that can be transformed now, in order: real input first, then the fastest
+// in memory first.
+std::vector<int> transformable(const PathProblem& problem, const std::vector<bool>& local,
+                               Done done) {
   std::vector<int> axes;
   bool real_left = false;
   for (int axis = dimensions_of(problem) - 1; axis >= 0; --axis) {
@@ -70,26 +76,32 @@ bool next_assignment(Assignment& axes, int dimensions) {
 
 class Search {
  public:
-  Search(const PathProblem& problem, std::vector<int> sizes) : problem_(problem), sizes_(std::move(sizes)) {}
+  Search(const PathProblem& problem, std::vector<int> sizes)
+      : problem_(problem), sizes_(std::move(sizes)) {}
 
   struct Result {
     double cost = std::numeric_limits<double>::infinity();
     std::vector<Assignment> assignments;
   };
 
-  // From the cheapest of `starts`, each with the cost of being there, to `goal`, or to wherever all is done when there is none.
-  Result run(const std::vector<std::pair<Node, double>>& starts, const std::optional<Assignment>& goal) {
+  // From the cheapest of `starts`, each with the cost of being there, to `goal`, or to wherever all
+  // is done when there is none.
+  Result run(const std::vector<std::pair<Node, double>>& starts,
+             const std::optional<Assignment>& goal) {
     struct Entry {
       double least;  // cost of any whole path through the node, at least
       double cost;   // up to the node
       Node node;
     };
-    const auto later = [](const Entry& a, const Entry& b) { return b.least != a.least ? b.least < a.least : b.node < a.node; };
+    const auto later = [](const Entry& a, const Entry& b) {
+      return b.least != a.least ? b.least < a.least : b.node < a.node;
+    };
     std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
     std::map<Node, std::pair<double, Node>> best;
     const double cheapest_hop = least_hop_cost();
     const auto visit = [&](const Node& node, double cost, const Node* before) {
-      if (const auto seen = best.find(node); seen != best.end() && seen->second.first <= cost) return;
+      if (const auto seen = best.find(node); seen != best.end() && seen->second.first <= cost)
+        return;
       best[node] = {cost, before ? *before : node};
       queue.push({cost + least_hops(node, goal) * cheapest_hop, cost, node});
     };
@@ -98,7 +110,8 @@ class Search {
       const auto [least, cost, node] = queue.top();
       queue.pop();
       if (cost > best[node].first) continue;
-      if (node.done == all_done(problem_) && (!goal || node.axes == *goal)) return {cost, trace(best, node)};
+      if (node.done == all_done(problem_) && (!goal || node.axes == *goal))
+        return {cost, trace(best, node)};
       for (const Assignment& next : neighbours(node.axes))
         visit(settle({next, node.done}), cost + hop_cost(node, next), &node);
     }
@@ -143,7 +156,8 @@ class Search {
   // Dimensions that one hop may reassign: one or two (all, when there are few).
   std::size_t most_moves() const { return sizes_.size() <= 3 ? sizes_.size() : 2; }
 
-  // Hops that are still to come, at least: a dimension must leave an axis that is to be transformed, and end at its goal.
+  // Hops that are still to come, at least: a dimension must leave an axis that is to be
+  // transformed, and end at its goal.
   double least_hops(const Node& node, const std::optional<Assignment>& goal) const {
     std::size_t moves = 0;
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
@@ -161,7 +175,8 @@ class Search {
     double least = std::numeric_limits<double>::infinity();
     Assignment axes(sizes_.size(), kIdle);
     do {
-      for (const Done done : {Done{0}, all_done(problem_)}) least = std::min(least, imbalance(axes, done));
+      for (const Done done : {Done{0}, all_done(problem_)})
+        least = std::min(least, imbalance(axes, done));
     } while (next_assignment(axes, dimensions_of(problem_)));
     const int smallest = sizes_.empty() ? 1 : *std::min_element(sizes_.begin(), sizes_.end());
     return 1 + 0.2 * (1 - 1.0 / smallest) + (least - 1);
@@ -174,7 +189,8 @@ class Search {
     return result;
   }
 
-  void extend(const Assignment& axes, std::size_t first, std::size_t most, std::vector<Assignment>& result) const {
+  void extend(const Assignment& axes, std::size_t first, std::size_t most,
+              std::vector<Assignment>& result) const {
     result.push_back(axes);
     if (most == 0) return;
     for (std::size_t d = first; d < sizes_.size(); ++d)
@@ -186,7 +202,8 @@ class Search {
       }
   }
 
-  static std::vector<Assignment> trace(const std::map<Node, std::pair<double, Node>>& best, Node node) {
+  static std::vector<Assignment> trace(const std::map<Node, std::pair<double, Node>>& best,
+                                       Node node) {
     std::vector<Assignment> chain{node.axes};
     for (auto at = best.at(node); at.second < node || node < at.second; at = best.at(node)) {
       node = at.second;
@@ -215,7 +232,8 @@ std::vector<std::vector<int>> factorizations(int ranks, int factors) {
 }
 
 // All increasing choices of `count` of the axes.
-void choose_axes(int dimensions, std::size_t count, int first, Assignment& chosen, std::vector<Assignment>& result) {
+void choose_axes(int dimensions, std::size_t count, int first, Assignment& chosen,
+                 std::vector<Assignment>& result) {
   if (chosen.size() == count) {
     result.push_back(chosen);
     return;
@@ -234,24 +252,29 @@ struct GridPath {
 };
 
 // The assignment of `sizes` that gives exactly these boxes, if boxes are wanted and there is one.
-std::optional<Assignment> as_assignment(const PathProblem& problem, const std::vector<int>& sizes, const std::optional<Layout>& wanted) {
+std::optional<Assignment> as_assignment(const PathProblem& problem, const std::vector<int>& sizes,
+                                        const std::optional<Layout>& wanted) {
   if (!wanted) return std::nullopt;
   const Shape& shape = wanted->shape();
   Assignment axes(sizes.size(), kIdle);
   do {
     const ProcessGrid grid{sizes, axes};
     bool likely = true;  // rank 0 has part 0 of every axis
-    for (int axis = 0; axis < shape.size(); ++axis) likely = likely && shape[axis] / grid.parts(axis) == wanted->box(0).upper[axis];
+    for (int axis = 0; axis < shape.size(); ++axis)
+      likely = likely && shape[axis] / grid.parts(axis) == wanted->box(0).upper[axis];
     if (likely && Layout::from_grid(shape, grid).boxes() == wanted->boxes()) return axes;
   } while (next_assignment(axes, dimensions_of(problem)));
   return std::nullopt;
 }
 
-// The best path over the grids of at most two dimensions, starting from any assignment of each, towards `wanted` if given.
-GridPath best_default(const PathProblem& problem, Done done, double first_hop, const std::optional<Layout>& wanted) {
+// The best path over the grids of at most two dimensions, starting from any assignment of each,
+// towards `wanted` if given.
+GridPath best_default(const PathProblem& problem, Done done, double first_hop,
+                      const std::optional<Layout>& wanted) {
   GridPath best;
   auto grids = factorizations(problem.ranks, 2);
-  std::stable_sort(grids.begin(), grids.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::stable_sort(grids.begin(), grids.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
   for (const auto& sizes : grids) {
     Search search(problem, sizes);
     const std::optional<Assignment> goal = as_assignment(problem, sizes, wanted);
@@ -260,7 +283,8 @@ GridPath best_default(const PathProblem& problem, Done done, double first_hop, c
     Assignment chosen;
     choose_axes(dimensions_of(problem), sizes.size(), 0, chosen, starts);
     for (const Assignment& start : starts) {
-      // An uneven start costs little by itself: a tie-break among grids that are equally good later on.
+      // An uneven start costs little by itself: a tie-break among grids that are equally good later
+      // on.
       const double cost = first_hop + search.imbalance(start, done) - 1 + last_hop;
       auto found = search.run({{{start, done}, cost}}, goal);
       if (found.cost + 1e-9 < best.cost) best = {found.cost, sizes, found.assignments};
@@ -286,7 +310,8 @@ Layout with_extent(const Layout& layout, int axis, std::int64_t extent) {
 // Writes states and actions as it goes along.
 class PathBuilder {
  public:
-  PathBuilder(const PathProblem& problem, Layout first) : problem_(problem), done_(initially_done(problem)) {
+  PathBuilder(const PathProblem& problem, Layout first)
+      : problem_(problem), done_(initially_done(problem)) {
     path_.states.push_back(std::move(first));
     transform_local();
   }
@@ -298,7 +323,9 @@ class PathBuilder {
     }
     transform_local();
   }
-  void go_to_grid(const ProcessGrid& grid) { go_to(Layout::from_grid(shape_after(problem_, done_), grid)); }
+  void go_to_grid(const ProcessGrid& grid) {
+    go_to(Layout::from_grid(shape_after(problem_, done_), grid));
+  }
 
   Done done() const noexcept { return done_; }
   const Layout& here() const { return path_.states.back(); }
@@ -307,9 +334,11 @@ class PathBuilder {
  private:
   void transform_local() {
     std::vector<bool> local;
-    for (int axis = 0; axis < dimensions_of(problem_); ++axis) local.push_back(here().is_local(axis));
+    for (int axis = 0; axis < dimensions_of(problem_); ++axis)
+      local.push_back(here().is_local(axis));
     for (int axis : transformable(problem_, local, done_)) {
-      const std::int64_t extent = problem_.transforms[static_cast<std::size_t>(axis)].output_extent();
+      const std::int64_t extent =
+          problem_.transforms[static_cast<std::size_t>(axis)].output_extent();
       path_.states.push_back(with_extent(here(), axis, extent));
       path_.actions.push_back({axis});
       done_ |= 1U << axis;
@@ -329,7 +358,8 @@ std::optional<Layout> wanted_output(const PathProblem& problem) {
 }
 
 // The grids to pass through from `start`, towards `wanted` if given.
-GridPath grids_from(const PathProblem& problem, const ProcessGrid& start, Done done, const std::optional<Layout>& wanted) {
+GridPath grids_from(const PathProblem& problem, const ProcessGrid& start, Done done,
+                    const std::optional<Layout>& wanted) {
   Search search(problem, start.sizes);
   auto found = search.run({{{start.axes, done}, 0.0}}, as_assignment(problem, start.sizes, wanted));
   return {found.cost, start.sizes, found.assignments};
@@ -344,13 +374,15 @@ Path find_path(const PathProblem& problem) {
   std::optional<PathBuilder> builder;
   if (problem.input_boxes) {
     builder.emplace(problem, Layout::from_boxes(problem.shape, *problem.input_boxes));
-    if (builder->done() != all_done(problem)) grids = best_default(problem, builder->done(), 1, wanted);
+    if (builder->done() != all_done(problem))
+      grids = best_default(problem, builder->done(), 1, wanted);
   } else if (problem.input_grid) {
     grids = grids_from(problem, *problem.input_grid, nothing, wanted);
     builder.emplace(problem, Layout::from_grid(problem.shape, *problem.input_grid));
   } else {
     grids = best_default(problem, nothing, 0, wanted);
-    builder.emplace(problem, Layout::from_grid(problem.shape, {grids.sizes, grids.assignments.front()}));
+    builder.emplace(problem,
+                    Layout::from_grid(problem.shape, {grids.sizes, grids.assignments.front()}));
   }
   for (const Assignment& axes : grids.assignments) builder->go_to_grid({grids.sizes, axes});
   if (wanted) builder->go_to(*wanted);

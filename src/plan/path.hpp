@@ -1,5 +1,5 @@
-// Path: the shortest chain of redistributions that makes every transformed axis local once, from an input layout to an
-// output layout. Geometry only; nothing here communicates.
+// Path: the shortest chain of redistributions that makes every transformed axis local once, from an
+// input layout to an output layout. Geometry only; nothing here communicates.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,23 @@
 
 namespace weft {
 
-/// What leads from one state of the array to the next: the transform of one axis, or a redistribution.
+/// What leads from one state of the array to the next: the transform of one axis, or a
+/// redistribution.
 struct Action {
   static constexpr int kRedistribute = -1;
   int axis = kRedistribute;
   bool redistributes() const noexcept { return axis == kRedistribute; }
 };
 
-/// The layouts that the array goes through, forward; actions[i] leads from states[i] to states[i + 1].
+/// The layouts that the array goes through, forward; actions[i] leads from states[i] to states[i +
+/// 1].
 struct Path {
   std::vector<Layout> states;
   std::vector<Action> actions;
 };
 
 struct PathProblem {
-  Shape shape;                          ///< of the forward input
+  Shape shape;  ///< of the forward input
   std::vector<AxisTransform> transforms;
   int ranks = 1;
   std::optional<ProcessGrid> input_grid;
@@ -33,9 +35,9 @@ struct PathProblem {
   std::optional<std::vector<Box>> output_boxes;
 };
 
-/// Finds the path. Where neither grid nor boxes are given for a side, the cheapest is taken: fewest redistributions,
-/// then the best balance over the ranks, then the least data moved. Throws Error(invalid_layout) for boxes that do not
-/// cover the array.
+/// Finds the path. Where neither grid nor boxes are given for a side, the cheapest is taken: fewest
+/// redistributions, then the best balance over the ranks, then the least data moved. Throws
+/// Error(invalid_layout) for boxes that do not cover the array.
 Path find_path(const PathProblem& problem);
 
 }  // namespace weft

@@ -8,15 +8,18 @@
 namespace weft {
 
 // With an in-place plan both arrays are the same; in others they may not overlap.
-void AnyPlan::Implementation::check_arrays(Direction direction, const void* source, const void* sink) const {
+void AnyPlan::Implementation::check_arrays(Direction direction, const void* source,
+                                           const void* sink) const {
   const bool forward = direction == Direction::forward;
   const std::int64_t source_bytes = sink_bytes(forward ? Direction::backward : Direction::forward);
   const std::int64_t sink_bytes = this->sink_bytes(direction);
   const auto refuse = [&](const char* why) {
-    throw Error(ErrorCode::invalid_argument, std::string(forward ? "forward" : "backward") + " on rank " +
-                                                 std::to_string(comm.rank()) + ": " + why);
+    throw Error(ErrorCode::invalid_argument, std::string(forward ? "forward" : "backward") +
+                                                 " on rank " + std::to_string(comm.rank()) + ": " +
+                                                 why);
   };
-  if ((source == nullptr && source_bytes > 0) || (sink == nullptr && sink_bytes > 0)) refuse("an array is null");
+  if ((source == nullptr && source_bytes > 0) || (sink == nullptr && sink_bytes > 0))
+    refuse("an array is null");
   if (source_bytes == 0 || sink_bytes == 0) return;
   if (request.options.in_place) {
     if (source != sink) refuse("a plan with options.in_place takes the same array for both sides");
@@ -60,7 +63,8 @@ std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed
       step.name = pass.name();
       step.engine = engine ? engine->name() : "";
       step.bytes = (first.source_box.volume() * first.source_element.bytes() +
-                    last.sink_box.volume() * last.sink_element.bytes()) * request.options.fields;
+                    last.sink_box.volume() * last.sink_element.bytes()) *
+                   request.options.fields;
       step.seconds = timed ? one.times[l].passes[p] : 0;
       step.layout = pass.layout;
       result.push_back(std::move(step));
@@ -80,35 +84,54 @@ std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed
   return result;
 }
 
-AnyPlan::AnyPlan(MPI_Comm comm, const Shape& shape, Element input, Element output, const Options& options)
-    : implementation_(std::make_unique<Implementation>(comm, Request{shape, input, output, options})) {}
+AnyPlan::AnyPlan(MPI_Comm comm, const Shape& shape, Element input, Element output,
+                 const Options& options)
+    : implementation_(
+          std::make_unique<Implementation>(comm, Request{shape, input, output, options})) {}
 AnyPlan::~AnyPlan() = default;
 AnyPlan::AnyPlan(AnyPlan&&) noexcept = default;
 AnyPlan& AnyPlan::operator=(AnyPlan&&) noexcept = default;
 
-void AnyPlan::forward(const void* input, void* output) { implementation_->execute(Direction::forward, input, output); }
-void AnyPlan::backward(const void* input, void* output) { implementation_->execute(Direction::backward, input, output); }
+void AnyPlan::forward(const void* input, void* output) {
+  implementation_->execute(Direction::forward, input, output);
+}
+void AnyPlan::backward(const void* input, void* output) {
+  implementation_->execute(Direction::backward, input, output);
+}
 
 MPI_Comm AnyPlan::comm() const noexcept { return implementation_->user_comm; }
 int AnyPlan::rank() const noexcept { return implementation_->comm.rank(); }
 Element AnyPlan::input_element() const noexcept { return implementation_->request.input; }
 Element AnyPlan::output_element() const noexcept { return implementation_->request.output; }
-const Layout& AnyPlan::input_layout() const noexcept { return implementation_->resolved.input_layout; }
-const Layout& AnyPlan::output_layout() const noexcept { return implementation_->resolved.output_layout; }
-std::int64_t AnyPlan::input_field_stride() const noexcept { return implementation_->resolved.input_field_stride; }
-std::int64_t AnyPlan::output_field_stride() const noexcept { return implementation_->resolved.output_field_stride; }
+const Layout& AnyPlan::input_layout() const noexcept {
+  return implementation_->resolved.input_layout;
+}
+const Layout& AnyPlan::output_layout() const noexcept {
+  return implementation_->resolved.output_layout;
+}
+std::int64_t AnyPlan::input_field_stride() const noexcept {
+  return implementation_->resolved.input_field_stride;
+}
+std::int64_t AnyPlan::output_field_stride() const noexcept {
+  return implementation_->resolved.output_field_stride;
+}
 const Options& AnyPlan::options() const noexcept { return implementation_->request.options; }
 
 PlanMemory AnyPlan::memory() const noexcept {
   const Implementation& plan = *implementation_;
   PlanMemory memory;
-  memory.buffers = static_cast<std::int64_t>(plan.send.bytes() + plan.receive.bytes() + plan.own.bytes() + plan.work.bytes());
+  memory.buffers = static_cast<std::int64_t>(plan.send.bytes() + plan.receive.bytes() +
+                                             plan.own.bytes() + plan.work.bytes());
   memory.window = plan.window ? plan.window->bytes() : 0;
   memory.tiles = plan.executor->bytes();
   return memory;
 }
 
-std::vector<Step> AnyPlan::program(Direction direction) const { return implementation_->steps(direction, false); }
-std::vector<Step> AnyPlan::profile(Direction direction) const { return implementation_->steps(direction, true); }
+std::vector<Step> AnyPlan::program(Direction direction) const {
+  return implementation_->steps(direction, false);
+}
+std::vector<Step> AnyPlan::profile(Direction direction) const {
+  return implementation_->steps(direction, true);
+}
 
 }  // namespace weft

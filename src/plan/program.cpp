@@ -1,5 +1,5 @@
-// Builds programs: the path is cut at its redistributions into links, the transforms of a link are grouped into passes, and
-// each pass is given its places to load from and to store to.
+// Builds programs: the path is cut at its redistributions into links, the transforms of a link are
+// grouped into passes, and each pass is given its places to load from and to store to.
 #include "plan/program.hpp"
 
 #include <unistd.h>
@@ -21,19 +21,39 @@ struct Sequence {
   std::vector<Action> actions;
 };
 
-Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input, Direction direction) {
+// Complex transforms of one link may be done in any order, and the axis that is contiguous in
+// memory is best done first in both directions: the engine then reads whole rows from the source.
+// So what the reversal turned round is turned back, unless a transform to real is among them, which
+// has to stay last.
+void restore_order_within_links(Sequence& sequence) {
+  auto& actions = sequence.actions;
+  for (std::size_t first = 0; first < actions.size(); ++first) {
+    std::size_t last = first;
+    while (last < actions.size() && !actions[last].redistributes()) ++last;
+    if (sequence.states[first].element == sequence.states[last].element)
+      std::reverse(actions.begin() + static_cast<std::ptrdiff_t>(first),
+                   actions.begin() + static_cast<std::ptrdiff_t>(last));
+    first = last;
+  }
+}
+
+Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
+                     Direction direction) {
   Sequence sequence;
   Element element = input;
   for (std::size_t i = 0; i < path.states.size(); ++i) {
     sequence.states.push_back({path.states[i], element});
     if (i == path.actions.size()) break;
     const Action action = path.actions[i];
-    if (!action.redistributes() && transforms[static_cast<std::size_t>(action.axis)].input_is_real()) element.complex = true;
+    if (!action.redistributes() &&
+        transforms[static_cast<std::size_t>(action.axis)].input_is_real())
+      element.complex = true;
     sequence.actions.push_back(action);
   }
   if (direction == Direction::backward) {
     std::reverse(sequence.states.begin(), sequence.states.end());
     std::reverse(sequence.actions.begin(), sequence.actions.end());
+    restore_order_within_links(sequence);
   }
   return sequence;
 }
@@ -43,7 +63,8 @@ using Ports = std::vector<Port>;
 
 Ports user_ports(const UserSide& side, int rank) {
   const std::int64_t bytes = side.element.bytes();
-  View view{side.slot, side.layout.offset(rank) * bytes, side.layout.box(rank), side.layout.strides(rank)};
+  View view{side.slot, side.layout.offset(rank) * bytes, side.layout.box(rank),
+            side.layout.strides(rank)};
   return {{view, side.field_stride * bytes, -1}};
 }
 
@@ -53,7 +74,8 @@ void append_ports(Ports& ports, std::size_t blocks, int fields, int chunks, View
     for (int block = 0; block < static_cast<int>(blocks); ++block) {
       const View view = view_of(chunk, block);
       if (view.box.empty()) continue;
-      const std::int64_t field_bytes = fields > 1 ? view_of(chunks + chunk, block).offset_bytes - view.offset_bytes : 0;
+      const std::int64_t field_bytes =
+          fields > 1 ? view_of(chunks + chunk, block).offset_bytes - view.offset_bytes : 0;
       ports.push_back({view, field_bytes, chunk});
     }
 }
@@ -63,9 +85,10 @@ Ports without_chunks(Ports ports) {
   return ports;
 }
 
-// A dense array of the local box, with rows an odd number of cache lines apart; `without` is left out of it.
-std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int rank, const std::vector<int>& order,
-                                           int without) {
+// A dense array of the local box, with rows an odd number of cache lines apart; `without` is left
+// out of it.
+std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int rank,
+                                           const std::vector<int>& order, int without) {
   constexpr std::int64_t kLine = 64;
   const Box& box = state.layout.box(rank);
   const std::int64_t bytes = state.element.bytes();
@@ -97,7 +120,8 @@ class TaskMaker {
     const bool fused = pass_.stages.size() == 2;
     const Tiling& first = pass_.stages.front().tiling();
     const Tiling& last = pass_.stages.back().tiling();
-    const std::int64_t items = fused ? first.slices() : static_cast<std::int64_t>(first.tiles.size());
+    const std::int64_t items =
+        fused ? first.slices() : static_cast<std::int64_t>(first.tiles.size());
     for (std::int64_t item = 0; item < items; ++item) {
       Need need;
       const auto tiles_of = [&](const Tiling& tiling) {
@@ -106,13 +130,15 @@ class TaskMaker {
                      : std::pair{item, item + 1};
       };
       for (auto [t, end] = tiles_of(first); t < end; ++t) {
-        const auto& chunks = first.cells[first.tiles[static_cast<std::size_t>(t)].cell].source_chunks;
+        const auto& chunks =
+            first.cells[first.tiles[static_cast<std::size_t>(t)].cell].source_chunks;
         if (!chunks.empty()) need.last_source = std::max(need.last_source, chunks.back());
       }
       for (auto [t, end] = tiles_of(last); t < end; ++t) {
         const auto& chunks = last.cells[last.tiles[static_cast<std::size_t>(t)].cell].sink_chunks;
         if (chunks.empty()) continue;
-        need.first_sink = need.first_sink < 0 ? chunks.front() : std::min(need.first_sink, chunks.front());
+        need.first_sink =
+            need.first_sink < 0 ? chunks.front() : std::min(need.first_sink, chunks.front());
       }
       add(need, item);
     }
@@ -127,7 +153,8 @@ class TaskMaker {
   };
 
   void add(const Need& need, std::int64_t item) {
-    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.first == need; });
+    auto group = std::find_if(groups_.begin(), groups_.end(),
+                              [&](const auto& g) { return g.first == need; });
     if (group == groups_.end()) group = groups_.insert(groups_.end(), {need, {}});
     auto& ranges = group->second;
     if (!ranges.empty() && ranges.back().second == item)
@@ -137,13 +164,15 @@ class TaskMaker {
   }
 
   std::vector<Task> finish() {
-    std::stable_sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(groups_.begin(), groups_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<Task> tasks;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       // Chunks before the first one that a later task still stores into are complete.
       int complete = std::numeric_limits<int>::max();
       for (std::size_t later = g + 1; later < groups_.size(); ++later)
-        if (groups_[later].first.first_sink >= 0) complete = std::min(complete, groups_[later].first.first_sink);
+        if (groups_[later].first.first_sink >= 0)
+          complete = std::min(complete, groups_[later].first.first_sink);
       tasks.push_back({groups_[g].first.last_source, complete, groups_[g].second});
     }
     return tasks;
@@ -157,8 +186,9 @@ class Builder {
  public:
   explicit Builder(ProgramProblem problem) : problem_(std::move(problem)) {
     const bool forward = problem_.direction == Direction::forward;
-    sequence_ = sequence_of(*problem_.path, *problem_.transforms,
-                            forward ? problem_.source.element : problem_.sink.element, problem_.direction);
+    sequence_ =
+        sequence_of(*problem_.path, *problem_.transforms,
+                    forward ? problem_.source.element : problem_.sink.element, problem_.direction);
     order_ = forward ? problem_.source.layout.order() : problem_.sink.layout.order();
     choose_factor_axis();
   }
@@ -187,7 +217,8 @@ class Builder {
     if (link == 0) return user_ports(problem_.source, problem_.rank);
     const Exchange& exchange = *problem_.exchanges[link - 1];
     const State& from = sequence_.states[exchange_state(link - 1)];
-    const auto blocks = redistribution_between(from.layout, state.layout, problem_.rank).receives.size();
+    const auto blocks =
+        redistribution_between(from.layout, state.layout, problem_.rank).receives.size();
     Ports ports;
     append_ports(ports, blocks, problem_.fields, problem_.chunks,
                  [&](int unit, int block) { return exchange.inbox(unit, block); });
@@ -232,14 +263,19 @@ class Builder {
     }
   }
 
-  // Where each pass over actions [first, last) ends. Backward groups them as forward does, from the other end.
+  // Where each pass over actions [first, last) ends. A transform to real, which comes last, is
+  // fused first.
   std::vector<std::size_t> pass_ends(std::size_t first, std::size_t last) const {
     if (first == last) return {last};
     std::vector<std::size_t> ends;
-    if (problem_.direction == Direction::forward) {
-      for (std::size_t at = first; at < last; ends.push_back(at)) at += at + 2 <= last && can_fuse(at) ? 2 : 1;
+    const bool to_real =
+        sequence_.states[first].element.complex && !sequence_.states[last].element.complex;
+    if (!to_real) {
+      for (std::size_t at = first; at < last; ends.push_back(at))
+        at += at + 2 <= last && can_fuse(at) ? 2 : 1;
     } else {
-      for (std::size_t end = last; end > first; end -= end >= first + 2 && can_fuse(end - 2) ? 2 : 1)
+      for (std::size_t end = last; end > first;
+           end -= end >= first + 2 && can_fuse(end - 2) ? 2 : 1)
         ends.insert(ends.begin(), end);
     }
     return ends;
@@ -247,14 +283,16 @@ class Builder {
 
   bool last_link(std::size_t link) const { return link == problem_.exchanges.size(); }
 
-  // What passes from one pass to the next within a link: the place where the link's result goes to, if its elements fit there.
-  Ports handover(std::size_t at, std::size_t next, std::size_t last, std::size_t link, const Ports& source,
-                 const Ports& after) {
+  // What passes from one pass to the next within a link: the place where the link's result goes to,
+  // if its elements fit there.
+  Ports handover(std::size_t at, std::size_t next, std::size_t last, std::size_t link,
+                 const Ports& source, const Ports& after) {
     const State& state = sequence_.states[next];
     const auto same = [&](const State& other) {
       return other.element == state.element && other.layout.shape() == state.layout.shape();
     };
-    if (same(sequence_.states[last]) && may_overwrite(source, after, at, next)) return without_chunks(after);
+    if (same(sequence_.states[last]) && may_overwrite(source, after, at, next))
+      return without_chunks(after);
     const bool may_change = !source.empty() && source.front().view.slot < kSlotWindow &&
                             (link > 0 || problem_.source.slot == problem_.sink.slot);
     if (may_change && same(sequence_.states[at])) return without_chunks(source);
@@ -267,10 +305,13 @@ class Builder {
     return ports;
   }
 
-  // True when a pass from `source` to `sink` overwrites nothing that it has still to read: the memory is not the same, or what
-  // a tile (a slice, when two stages are fused) stores lies where it was loaded from.
-  bool may_overwrite(const Ports& source, const Ports& sink, std::size_t at, std::size_t next) const {
-    if (source.empty() || sink.empty() || source.front().view.slot != sink.front().view.slot) return true;
+  // True when a pass from `source` to `sink` overwrites nothing that it has still to read: the
+  // memory is not the same, or what a tile (a slice, when two stages are fused) stores lies where
+  // it was loaded from.
+  bool may_overwrite(const Ports& source, const Ports& sink, std::size_t at,
+                     std::size_t next) const {
+    if (source.empty() || sink.empty() || source.front().view.slot != sink.front().view.slot)
+      return true;
     if (at == next || source.size() != sink.size() || source.size() != 1) return false;
     const View& from = source.front().view;
     const View& to = sink.front().view;
@@ -281,7 +322,8 @@ class Builder {
     std::int64_t to_span = to_bytes;
     std::int64_t pitch = std::numeric_limits<std::int64_t>::max();
     for (int axis = 0; axis < from.box.dimensions(); ++axis) {
-      const bool inside = axis == sequence_.actions[at].axis || (next == at + 2 && axis != slice_axis());
+      const bool inside =
+          axis == sequence_.actions[at].axis || (next == at + 2 && axis != slice_axis());
       if (inside) {
         from_span += (from.box.extent(axis) - 1) * from.strides[axis] * from_bytes;
         to_span += (to.box.extent(axis) - 1) * to.strides[axis] * to_bytes;
@@ -296,15 +338,18 @@ class Builder {
 
   int slice_axis() const { return order_.front(); }
 
-  // Two transforms are fused when slices across the slowest axis are small enough for the cache, on every rank.
+  // Two transforms are fused when slices across the slowest axis are small enough for the cache, on
+  // every rank.
   bool can_fuse(std::size_t at) const {
     const int slice = slice_axis();
-    if (sequence_.actions[at].axis == slice || sequence_.actions[at + 1].axis == slice || slice == order_.back())
+    if (sequence_.actions[at].axis == slice || sequence_.actions[at + 1].axis == slice ||
+        slice == order_.back())
       return false;
     const State& middle = sequence_.states[at + 1];
     std::int64_t largest = 0;
     for (const Box& box : middle.layout.boxes())
-      if (!box.empty()) largest = std::max(largest, box.volume() / box.extent(slice) * middle.element.bytes());
+      if (!box.empty())
+        largest = std::max(largest, box.volume() / box.extent(slice) * middle.element.bytes());
     return largest <= 4 * second_level_cache_bytes();
   }
 
@@ -316,7 +361,8 @@ class Builder {
     } else if (next == at + 1) {
       pass.stages.push_back(transform_stage(at, source, sink, -1));
     } else {
-      auto [slice, bytes] = dense_ports(kSlotSlice, sequence_.states[at + 1], problem_.rank, order_, slice_axis());
+      auto [slice, bytes] =
+          dense_ports(kSlotSlice, sequence_.states[at + 1], problem_.rank, order_, slice_axis());
       pass.slice_bytes = bytes;
       pass.stages.push_back(transform_stage(at, source, slice, slice_axis()));
       pass.stages.push_back(transform_stage(at + 1, slice, sink, slice_axis()));
@@ -325,7 +371,8 @@ class Builder {
     program_.links.back().passes.push_back(std::move(pass));
   }
 
-  StageSpec common_spec(const State& before, const State& after, const Ports& source, const Ports& sink) const {
+  StageSpec common_spec(const State& before, const State& after, const Ports& source,
+                        const Ports& sink) const {
     StageSpec spec;
     spec.source_element = before.element;
     spec.sink_element = after.element;
@@ -337,7 +384,8 @@ class Builder {
                        problem_.source.slot != problem_.sink.slot;
     const bool to_slice = !sink.empty() && sink.front().view.slot == kSlotSlice;
     const std::int64_t bytes = spec.sink_box.volume() * after.element.bytes();
-    spec.store_mode = !to_slice && bytes > kStreamingBytes ? StoreMode::streaming : StoreMode::cached;
+    spec.store_mode =
+        !to_slice && bytes > kStreamingBytes ? StoreMode::streaming : StoreMode::cached;
     return spec;
   }
 
@@ -348,13 +396,17 @@ class Builder {
     return Stage(std::move(spec));
   }
 
-  Stage transform_stage(std::size_t action, const Ports& source, const Ports& sink, int slice) const {
+  Stage transform_stage(std::size_t action, const Ports& source, const Ports& sink,
+                        int slice) const {
     const int axis = sequence_.actions[action].axis;
     const AxisTransform& transform = (*problem_.transforms)[static_cast<std::size_t>(axis)];
     const bool forward = problem_.direction == Direction::forward;
-    StageSpec spec = common_spec(sequence_.states[action], sequence_.states[action + 1], source, sink);
+    StageSpec spec =
+        common_spec(sequence_.states[action], sequence_.states[action + 1], source, sink);
     spec.axis = axis;
-    spec.kind = !transform.input_is_real() ? BatchKind::c2c : forward ? BatchKind::r2c : BatchKind::c2r;
+    spec.kind = !transform.input_is_real() ? BatchKind::c2c
+                : forward                  ? BatchKind::r2c
+                                           : BatchKind::c2r;
     spec.direction = problem_.direction;
     spec.n = transform.n;
     spec.slice_axis = slice;
@@ -362,7 +414,8 @@ class Builder {
     return Stage(std::move(spec));
   }
 
-  // The factor is free where a stage stores from a tile, which it does unless its axis is contiguous.
+  // The factor is free where a stage stores from a tile, which it does unless its axis is
+  // contiguous.
   void choose_factor_axis() {
     for (const Action& action : sequence_.actions) {
       if (action.redistributes()) continue;
@@ -384,7 +437,8 @@ class Builder {
 std::string Pass::name() const {
   if (!stages.front().spec().transforms) return "copy";
   std::string text = "fft axis";
-  for (const Stage& stage : stages) text += (&stage == &stages.front() ? " " : ",") + std::to_string(stage.spec().axis);
+  for (const Stage& stage : stages)
+    text += (&stage == &stages.front() ? " " : ",") + std::to_string(stage.spec().axis);
   return text;
 }
 
@@ -412,13 +466,14 @@ std::vector<Stage*> Program::transform_stages() {
   return result;
 }
 
-std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
-                         Direction direction) {
+std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
+                         Element input, Direction direction) {
   const Sequence sequence = sequence_of(path, transforms, input, direction);
   std::vector<Hop> hops;
   for (std::size_t i = 0; i < sequence.actions.size(); ++i)
     if (sequence.actions[i].redistributes())
-      hops.push_back({sequence.states[i].layout, sequence.states[i + 1].layout, sequence.states[i].element});
+      hops.push_back(
+          {sequence.states[i].layout, sequence.states[i + 1].layout, sequence.states[i].element});
   return hops;
 }
 

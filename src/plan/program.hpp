@@ -1,5 +1,5 @@
-// Program: a path made executable in one direction: passes over local memory and the exchanges between them.
-// Backward is the path reversed; there is no other difference.
+// Program: a path made executable in one direction: passes over local memory and the exchanges
+// between them. Backward is the path reversed; there is no other difference.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,12 @@ namespace weft {
 /// Items (slices of a fused pass, else tiles) that need the same chunks to have arrived.
 struct Task {
   int last_source_chunk = -1;  ///< all chunks up to it must have arrived
-  int sinks_complete = 0;      ///< after this task, this many chunks, from the first, can be started
+  int sinks_complete = 0;  ///< after this task, this many chunks, from the first, can be started
   std::vector<std::pair<std::int64_t, std::int64_t>> items;  ///< half-open ranges
 };
 
-/// One sweep over the local array: a stage, or two that are fused: done slice by slice, with only a slice between them.
+/// One sweep over the local array: a stage, or two that are fused: done slice by slice, with only a
+/// slice between them.
 struct Pass {
   std::vector<Stage> stages;
   std::vector<Task> tasks;
@@ -34,7 +35,7 @@ struct Link {
   std::vector<Pass> passes;
   std::unique_ptr<Exchange> exchange;  ///< that follows; null in the last link
   std::string exchange_name;
-  Layout exchanged;                    ///< layout after it
+  Layout exchanged;  ///< layout after it
 };
 
 struct Program {
@@ -74,8 +75,8 @@ struct Hop {
   Layout to;
   Element element;
 };
-std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
-                         Direction direction);
+std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
+                         Element input, Direction direction);
 
 Program make_program(ProgramProblem problem);
 

@@ -10,7 +10,9 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void reject(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+[[noreturn]] void reject(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
 
 template <class Container>
 std::string joined(const Container& values, const char* separator) {
@@ -27,33 +29,40 @@ std::string name_of(const Element& element) {
 }
 
 std::string describe(const LayoutRequest& side) {
-  std::string text = side.box ? "own boxes" : side.grid.empty() ? "default grid" : "grid " + joined(side.grid, "x");
+  std::string text = side.box            ? "own boxes"
+                     : side.grid.empty() ? "default grid"
+                                         : "grid " + joined(side.grid, "x");
   if (!side.order.empty()) text += ", order " + joined(side.order, ",");
-  for (const Padding& p : side.padding) text += ", padding " + std::to_string(p.before) + "+" + std::to_string(p.after);
+  for (const Padding& p : side.padding)
+    text += ", padding " + std::to_string(p.before) + "+" + std::to_string(p.after);
   return text;
 }
 
 std::vector<Kind> default_kinds(const Request& request) {
   const auto dimensions = static_cast<std::size_t>(request.shape.size());
-  if (!request.input.complex && !request.output.complex) return std::vector<Kind>(dimensions, Kind::none);
+  if (!request.input.complex && !request.output.complex)
+    return std::vector<Kind>(dimensions, Kind::none);
   std::vector<Kind> kinds(dimensions, Kind::c2c);
   if (!request.input.complex && !kinds.empty()) kinds.back() = Kind::r2c;
   return kinds;
 }
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 57;  // their bytes can be counted without overflow
+constexpr std::int64_t kMostElements = std::int64_t{1}
+                                       << 57;  // their bytes can be counted without overflow
 
 void validate_shape(const Shape& shape) {
   if (shape.size() == 0) reject("an array has 1 to 6 dimensions, got none");
   std::int64_t points = 1;
   for (std::int64_t extent : shape) {
     if (extent < 1) reject("every extent must be at least 1, got " + to_string(shape));
-    if (extent > kMostElements / points) reject("the array " + to_string(shape) + " has more than 2^57 points");
+    if (extent > kMostElements / points)
+      reject("the array " + to_string(shape) + " has more than 2^57 points");
     points *= extent;
   }
 }
 
-// What a rank allocates on one side is at most the padded array, `fields` times. Negative numbers are refused elsewhere.
+// What a rank allocates on one side is at most the padded array, `fields` times. Negative numbers
+// are refused elsewhere.
 void validate_elements(const LayoutRequest& side, const char* name, const Request& request) {
   const std::string who = std::string("options.") + name;
   std::int64_t elements = 1;
@@ -62,12 +71,14 @@ void validate_elements(const LayoutRequest& side, const char* name, const Reques
     if (static_cast<std::size_t>(axis) < side.padding.size()) {
       const Padding& padding = side.padding[static_cast<std::size_t>(axis)];
       for (const std::int64_t more : {padding.before, padding.after}) {
-        if (more > kMostElements - extent) reject(who + ".padding of " + std::to_string(more) + " elements is too large");
+        if (more > kMostElements - extent)
+          reject(who + ".padding of " + std::to_string(more) + " elements is too large");
         extent += std::max<std::int64_t>(0, more);
       }
     }
     if (extent > kMostElements / elements)
-      reject("the array " + to_string(request.shape) + " with " + who + ".padding has more than 2^57 elements");
+      reject("the array " + to_string(request.shape) + " with " + who +
+             ".padding has more than 2^57 elements");
     elements *= extent;
   }
   if (request.options.fields > kMostElements / elements)
@@ -84,16 +95,20 @@ void validate_kinds(const Request& request) {
     if (kind != Kind::c2c && kind != Kind::r2c && kind != Kind::none)
       reject("unknown transform kind " + std::to_string(static_cast<int>(kind)));
   if (request.input.precision != request.output.precision)
-    reject("input and output must have the same precision, got " + name_of(request.input) + " and " + name_of(request.output));
+    reject("input and output must have the same precision, got " + name_of(request.input) +
+           " and " + name_of(request.output));
   const auto count = [&](Kind kind) { return std::count(kinds.begin(), kinds.end(), kind); };
   if (request.input.complex && !request.output.complex)
-    reject("a complex input has a complex output; for complex to real use backward() of a real-to-complex plan");
+    reject(
+        "a complex input has a complex output; for complex to real use backward() of a "
+        "real-to-complex plan");
   if (request.input.complex && count(Kind::r2c) > 0)
     reject("r2c needs real input, got " + name_of(request.input));
   if (!request.input.complex && request.output.complex && !kinds.empty() && count(Kind::r2c) != 1)
     reject("a real input with complex output needs r2c on exactly one axis, got it on " +
            std::to_string(count(Kind::r2c)));
-  if (!request.input.complex && !request.output.complex && count(Kind::none) != static_cast<std::ptrdiff_t>(kinds.size()))
+  if (!request.input.complex && !request.output.complex &&
+      count(Kind::none) != static_cast<std::ptrdiff_t>(kinds.size()))
     reject("a real output takes kind none on every axis; for a spectrum use a complex output");
 }
 
@@ -101,9 +116,10 @@ void validate_side(const LayoutRequest& side, const char* name, int dimensions, 
   const std::string who = std::string("options.") + name;
   if (side.box && !side.grid.empty()) reject(who + " has both a grid and a box; give one of them");
   if (side.box && (side.box->lower.size() != dimensions || side.box->upper.size() != dimensions))
-    throw Error(ErrorCode::invalid_layout, who + ".box has " + std::to_string(side.box->lower.size()) + " lower and " +
-                                               std::to_string(side.box->upper.size()) + " upper bounds, the array has " +
-                                               std::to_string(dimensions) + " dimensions");
+    throw Error(ErrorCode::invalid_layout,
+                who + ".box has " + std::to_string(side.box->lower.size()) + " lower and " +
+                    std::to_string(side.box->upper.size()) + " upper bounds, the array has " +
+                    std::to_string(dimensions) + " dimensions");
   if (side.grid.empty()) return;
   if (static_cast<int>(side.grid.size()) != dimensions)
     reject(who + ".grid has " + std::to_string(side.grid.size()) + " numbers, the array has " +
@@ -115,11 +131,12 @@ void validate_side(const LayoutRequest& side, const char* name, int dimensions, 
     if (product > std::numeric_limits<int>::max()) break;
   }
   if (product != ranks)
-    reject(who + ".grid " + joined(side.grid, "x") + " has " + std::to_string(product) + " parts, the communicator has " +
-           std::to_string(ranks) + " ranks");
+    reject(who + ".grid " + joined(side.grid, "x") + " has " + std::to_string(product) +
+           " parts, the communicator has " + std::to_string(ranks) + " ranks");
 }
 
-std::optional<std::vector<Box>> gather_boxes(const LayoutRequest& side, int dimensions, const Communicator& comm) {
+std::optional<std::vector<Box>> gather_boxes(const LayoutRequest& side, int dimensions,
+                                             const Communicator& comm) {
   if (!side.box) return std::nullopt;
   std::vector<std::int64_t> mine;
   for (int axis = 0; axis < dimensions; ++axis) {
@@ -146,10 +163,13 @@ void pad_for_in_place(Request& request, const Layout& input) {
   LayoutRequest& side = request.options.input;
   if (!request.options.in_place || request.input == request.output || !side.padding.empty()) return;
   const int fastest = side.order.empty() ? request.shape.size() - 1 : side.order.back();
-  if (request.options.kinds[static_cast<std::size_t>(fastest)] != Kind::r2c || !input.is_local(fastest)) return;
+  if (request.options.kinds[static_cast<std::size_t>(fastest)] != Kind::r2c ||
+      !input.is_local(fastest))
+    return;
   const AxisTransform transform{Kind::r2c, request.shape[fastest]};
   side.padding.resize(static_cast<std::size_t>(request.shape.size()));
-  side.padding[static_cast<std::size_t>(fastest)].after = 2 * transform.output_extent() - transform.n;
+  side.padding[static_cast<std::size_t>(fastest)].after =
+      2 * transform.output_extent() - transform.n;
 }
 
 void choose_field_strides(const Request& request, int rank, ResolvedRequest& resolved) {
@@ -166,14 +186,23 @@ void choose_field_strides(const Request& request, int rank, ResolvedRequest& res
 
 void choose_factors(const Request& request, ResolvedRequest& resolved) {
   double points = 1;
-  for (const AxisTransform& transform : resolved.transforms) points *= transform.unscaled_round_trip();
+  for (const AxisTransform& transform : resolved.transforms)
+    points *= transform.unscaled_round_trip();
   switch (request.options.normalization) {
-    case Normalization::backward: resolved.backward_factor = 1 / points; return;
-    case Normalization::forward: resolved.forward_factor = 1 / points; return;
-    case Normalization::ortho: resolved.forward_factor = resolved.backward_factor = 1 / std::sqrt(points); return;
-    case Normalization::none: return;
+    case Normalization::backward:
+      resolved.backward_factor = 1 / points;
+      return;
+    case Normalization::forward:
+      resolved.forward_factor = 1 / points;
+      return;
+    case Normalization::ortho:
+      resolved.forward_factor = resolved.backward_factor = 1 / std::sqrt(points);
+      return;
+    case Normalization::none:
+      return;
   }
-  reject("unknown normalization " + std::to_string(static_cast<int>(request.options.normalization)));
+  reject("unknown normalization " +
+         std::to_string(static_cast<int>(request.options.normalization)));
 }
 
 }  // namespace
@@ -183,10 +212,12 @@ std::string describe(const Request& request) {
   std::string kinds;
   for (Kind kind : options.kinds) kinds += std::string(kinds.empty() ? "" : ",") + name_of(kind);
   return "shape " + to_string(request.shape) + "\ninput " + name_of(request.input) + "\noutput " +
-         name_of(request.output) + "\nkinds " + (kinds.empty() ? "default" : kinds) + "\ninput layout " +
-         describe(options.input) + "\noutput layout " + describe(options.output) + "\nfields " +
-         std::to_string(options.fields) + "\nnormalization " + std::to_string(static_cast<int>(options.normalization)) +
-         "\nin_place " + (options.in_place ? "yes" : "no") + "\nexchange " + options.exchange + "\nengine " + options.engine;
+         name_of(request.output) + "\nkinds " + (kinds.empty() ? "default" : kinds) +
+         "\ninput layout " + describe(options.input) + "\noutput layout " +
+         describe(options.output) + "\nfields " + std::to_string(options.fields) +
+         "\nnormalization " + std::to_string(static_cast<int>(options.normalization)) +
+         "\nin_place " + (options.in_place ? "yes" : "no") + "\nexchange " + options.exchange +
+         "\nengine " + options.engine;
 }
 
 void validate(const Request& request, int ranks) {
@@ -194,10 +225,12 @@ void validate(const Request& request, int ranks) {
   validate_kinds(request);
   validate_side(request.options.input, "input", request.shape.size(), ranks);
   validate_side(request.options.output, "output", request.shape.size(), ranks);
-  if (request.options.fields < 1) reject("fields must be at least 1, got " + std::to_string(request.options.fields));
+  if (request.options.fields < 1)
+    reject("fields must be at least 1, got " + std::to_string(request.options.fields));
   validate_elements(request.options.input, "input", request);
   validate_elements(request.options.output, "output", request);
-  if (request.options.threads < 0) reject("threads must not be negative, got " + std::to_string(request.options.threads));
+  if (request.options.threads < 0)
+    reject("threads must not be negative, got " + std::to_string(request.options.threads));
 }
 
 ResolvedRequest resolve(Request& request, const Communicator& comm) {
@@ -208,7 +241,8 @@ ResolvedRequest resolve(Request& request, const Communicator& comm) {
   const auto output_boxes = gather_boxes(options.output, dimensions, comm);
   ResolvedRequest resolved;
   for (int axis = 0; axis < dimensions; ++axis)
-    resolved.transforms.push_back({options.kinds[static_cast<std::size_t>(axis)], request.shape[axis]});
+    resolved.transforms.push_back(
+        {options.kinds[static_cast<std::size_t>(axis)], request.shape[axis]});
   comm.agree([&] {
     resolved.path = find_path({.shape = request.shape,
                                .transforms = resolved.transforms,
@@ -218,10 +252,12 @@ ResolvedRequest resolve(Request& request, const Communicator& comm) {
                                .output_grid = grid_of(options.output),
                                .output_boxes = output_boxes});
     pad_for_in_place(request, resolved.path.states.front());
-    resolved.input_layout =
-        resolved.path.states.front().with_order(options.input.order).with_padding(options.input.padding);
-    resolved.output_layout =
-        resolved.path.states.back().with_order(options.output.order).with_padding(options.output.padding);
+    resolved.input_layout = resolved.path.states.front()
+                                .with_order(options.input.order)
+                                .with_padding(options.input.padding);
+    resolved.output_layout = resolved.path.states.back()
+                                 .with_order(options.output.order)
+                                 .with_padding(options.output.padding);
     choose_field_strides(request, comm.rank(), resolved);
     choose_factors(request, resolved);
   });

@@ -30,7 +30,7 @@ struct ResolvedRequest {
   Path path;
   Layout input_layout;
   Layout output_layout;
-  std::int64_t input_field_stride = 0;   ///< elements, on this rank
+  std::int64_t input_field_stride = 0;  ///< elements, on this rank
   std::int64_t output_field_stride = 0;
   double forward_factor = 1;
   double backward_factor = 1;

@@ -1,4 +1,5 @@
-// A stage's choices (which pencils form a tile, how it lies in cache, what the engine may touch directly), and its run.
+// A stage's choices (which pencils form a tile, how it lies in cache, what the engine may touch
+// directly), and its run.
 #include "plan/stage.hpp"
 
 #include <algorithm>
@@ -8,10 +9,13 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
-constexpr std::int64_t kTileBytes = 128 * 1024;  // of a tile: some of a core's L2, measured best from 64 to 256 KiB
+constexpr std::int64_t kTileBytes =
+    128 * 1024;  // of a tile: some of a core's L2, measured best from 64 to 256 KiB
 constexpr std::int64_t kMostLanes = 64;
 
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 // The stride of `axis` in the blocks of one side; all have the same order. 0 when there are none.
 std::int64_t stride_of(const std::vector<Port>& ports, int axis) {
@@ -23,8 +27,9 @@ std::int64_t stride_of(const std::vector<Port>& ports, int axis) {
 // True when each pencil lies in a single block, contiguously.
 bool whole_and_contiguous(const std::vector<Port>& ports, const Box& box, int axis) {
   return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
-    return port.view.box.empty() || (port.view.strides[axis] == 1 && port.view.box.lower[axis] == box.lower[axis] &&
-                                     port.view.box.upper[axis] == box.upper[axis]);
+    return port.view.box.empty() ||
+           (port.view.strides[axis] == 1 && port.view.box.lower[axis] == box.lower[axis] &&
+            port.view.box.upper[axis] == box.upper[axis]);
   });
 }
 
@@ -66,12 +71,14 @@ Stage::Stage(StageSpec spec) : spec_(std::move(spec)) {
                                      std::pair{&spec_.sink_box, &spec_.sink_element}}) {
     const std::int64_t points = box->extent(spec_.axis);
     const TileShape shape = shape_of(most_lanes, points, *element);
-    tile_bytes_ = std::max(tile_bytes_, std::max(shape.lane * most_lanes, shape.row * points) * element->bytes());
+    tile_bytes_ = std::max(
+        tile_bytes_, std::max(shape.lane * most_lanes, shape.row * points) * element->bytes());
   }
   tile_bytes_ = round_up(tile_bytes_, kLineBytes);
 }
 
-// Lanes are taken along the axis that is contiguous in memory, so that a line of memory is used whole.
+// Lanes are taken along the axis that is contiguous in memory, so that a line of memory is used
+// whole.
 void Stage::choose_lanes() {
   const Box& box = spec_.source_box;
   if (box.empty()) return;
@@ -100,17 +107,23 @@ void Stage::choose_direct() {
   if (!spec_.transforms || !rows_) return;
   direct_source_ = whole_and_contiguous(spec_.sources, spec_.source_box, spec_.axis) &&
                    !(spec_.kind == BatchKind::c2r && spec_.keep_source);
-  // Engines do not write past the cache; for c2c they are still faster than with a tile in between, for c2r not.
+  // Engines do not write past the cache; for c2c they are still faster than with a tile in between,
+  // for c2r not.
   const bool worthwhile = spec_.kind == BatchKind::c2c || spec_.store_mode == StoreMode::cached;
-  direct_sink_ = worthwhile && whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) && spec_.factor == 1;
+  direct_sink_ = worthwhile && whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) &&
+                 spec_.factor == 1;
   const bool same = same_views(spec_.sources, spec_.sinks) && spec_.kind == BatchKind::c2c;
-  if (direct_source_ && direct_sink_ && share_a_slot(spec_.sources, spec_.sinks) && !same) direct_sink_ = false;
+  if (direct_source_ && direct_sink_ && share_a_slot(spec_.sources, spec_.sinks) && !same)
+    direct_sink_ = false;
 }
 
-// Neighbours along the axis an even number of cache lines apart would fall into few cache sets; engines are up to 1.4 times
-// as fast when it is odd (measured with MKL, n from 128 to 512, 32 lanes).
-Stage::TileShape Stage::shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const {
-  const std::int64_t lines = ((rows_ ? points : lanes) * element.bytes() + kLineBytes - 1) / kLineBytes;
+// Neighbours along the axis an even number of cache lines apart would fall into few cache sets;
+// engines are up to 1.4 times as fast when it is odd (measured with MKL, n from 128 to 512, 32
+// lanes).
+Stage::TileShape Stage::shape_of(std::int64_t lanes, std::int64_t points,
+                                 const Element& element) const {
+  const std::int64_t lines =
+      ((rows_ ? points : lanes) * element.bytes() + kLineBytes - 1) / kLineBytes;
   const std::int64_t pitch = (lines | 1) * kLineBytes / element.bytes();
   return rows_ ? TileShape{.row = 1, .lane = pitch} : TileShape{.row = pitch, .lane = 1};
 }
@@ -121,7 +134,8 @@ std::int64_t Stage::lane_stride(const Segment& segment) const {
 
 BatchSpec Stage::batch_for(const Tile& tile) const {
   const Cell& cell = tiling_.cells[tile.cell];
-  const TileShape in = shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
+  const TileShape in =
+      shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
   const TileShape out = shape_of(tile.lanes, spec_.sink_box.extent(spec_.axis), spec_.sink_element);
   BatchSpec batch{.kind = spec_.kind,
                   .direction = spec_.direction,
@@ -159,20 +173,24 @@ void Stage::use_engine(const Engine& engine) {
 }
 
 std::int64_t Stage::traffic_bytes() const {
-  return spec_.source_box.volume() * spec_.source_element.bytes() + spec_.sink_box.volume() * spec_.sink_element.bytes();
+  return spec_.source_box.volume() * spec_.source_element.bytes() +
+         spec_.sink_box.volume() * spec_.sink_element.bytes();
 }
 
 std::byte* Stage::address(const Segment& segment, const Tile& tile, std::int64_t element_bytes,
                           const Call& call) const {
   std::int64_t elements = 0;
-  for (int axis = 0; axis < tile.origin.size(); ++axis) elements += tile.origin[axis] * segment.strides[axis];
-  return call.bases[static_cast<std::size_t>(segment.slot)] + segment.offset_bytes + call.field * segment.field_bytes + elements * element_bytes;
+  for (int axis = 0; axis < tile.origin.size(); ++axis)
+    elements += tile.origin[axis] * segment.strides[axis];
+  return call.bases[static_cast<std::size_t>(segment.slot)] + segment.offset_bytes +
+         call.field * segment.field_bytes + elements * element_bytes;
 }
 
 void Stage::load(const Tile& tile, const Call& call, std::byte* target) const {
   const Cell& cell = tiling_.cells[tile.cell];
   const std::int64_t bytes = spec_.source_element.bytes();
-  const TileShape shape = shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
+  const TileShape shape =
+      shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
   for (std::size_t s = cell.first_source; s < cell.last_source; ++s) {
     const Segment& segment = tiling_.segments[s];
     load_copy_({.target = target + segment.begin * shape.row * bytes,
@@ -190,7 +208,8 @@ void Stage::load(const Tile& tile, const Call& call, std::byte* target) const {
 void Stage::store(const Tile& tile, const Call& call, const std::byte* source) const {
   const Cell& cell = tiling_.cells[tile.cell];
   const std::int64_t bytes = spec_.sink_element.bytes();
-  const TileShape shape = shape_of(tile.lanes, spec_.sink_box.extent(spec_.axis), spec_.sink_element);
+  const TileShape shape =
+      shape_of(tile.lanes, spec_.sink_box.extent(spec_.axis), spec_.sink_element);
   for (std::size_t s = cell.first_sink; s < cell.last_sink; ++s) {
     const Segment& segment = tiling_.segments[s];
     store_copy_({.target = address(segment, tile, bytes, call),
@@ -205,7 +224,8 @@ void Stage::store(const Tile& tile, const Call& call, const std::byte* source) c
   }
 }
 
-// Without a transform there is no need of a tile: each piece goes straight from its source block to its sink block.
+// Without a transform there is no need of a tile: each piece goes straight from its source block to
+// its sink block.
 void Stage::copy_through(const Tile& tile, const Call& call) const {
   const Cell& cell = tiling_.cells[tile.cell];
   const std::int64_t bytes = spec_.sink_element.bytes();
@@ -218,15 +238,16 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
       if (begin >= end) continue;
       const std::int64_t from_row = from.strides[spec_.axis];
       const std::int64_t to_row = to.strides[spec_.axis];
-      store_copy_({.target = address(to, tile, bytes, call) + (begin - to.begin) * to_row * bytes,
-                   .source = address(from, tile, bytes, call) + (begin - from.begin) * from_row * bytes,
-                   .target_row = to_row,
-                   .target_column = lane_stride(to),
-                   .source_row = from_row,
-                   .source_column = lane_stride(from),
-                   .rows = end - begin,
-                   .columns = tile.lanes},
-                  spec_.factor);
+      store_copy_(
+          {.target = address(to, tile, bytes, call) + (begin - to.begin) * to_row * bytes,
+           .source = address(from, tile, bytes, call) + (begin - from.begin) * from_row * bytes,
+           .target_row = to_row,
+           .target_column = lane_stride(to),
+           .source_row = from_row,
+           .source_column = lane_stride(from),
+           .rows = end - begin,
+           .columns = tile.lanes},
+          spec_.factor);
     }
 }
 
@@ -241,7 +262,8 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
     in = address(tiling_.segments[cell.first_source], tile, spec_.source_element.bytes(), call);
   else
     load(tile, call, in);
-  if (direct_sink_) out = address(tiling_.segments[cell.first_sink], tile, spec_.sink_element.bytes(), call);
+  if (direct_sink_)
+    out = address(tiling_.segments[cell.first_sink], tile, spec_.sink_element.bytes(), call);
   batch.run(in, out);
   if (!direct_sink_) store(tile, call, out);
 }

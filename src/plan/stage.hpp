@@ -1,5 +1,6 @@
-// Stage: the transforms along one axis for the whole local array, tile by tile: load, transform in cache, scale, store.
-// It knows views and an engine; it does not know how data got into its sources or goes on from its sinks.
+// Stage: the transforms along one axis for the whole local array, tile by tile: load, transform in
+// cache, scale, store. It knows views and an engine; it does not know how data got into its sources
+// or goes on from its sinks.
 #pragma once
 
 #include <memory>
@@ -18,13 +19,14 @@ struct Call {
   std::int64_t field = 0;
 };
 
-/// What a stage does. `source_box` and `sink_box` are the local box before and after, differing along `axis` only.
+/// What a stage does. `source_box` and `sink_box` are the local box before and after, differing
+/// along `axis` only.
 struct StageSpec {
-  bool transforms = true;   ///< false: only copies, with `axis` the fastest axis in memory
+  bool transforms = true;  ///< false: only copies, with `axis` the fastest axis in memory
   int axis = 0;
   BatchKind kind = BatchKind::c2c;
   Direction direction = Direction::forward;
-  std::int64_t n = 1;       ///< length of the transform
+  std::int64_t n = 1;  ///< length of the transform
   Element source_element;
   Element sink_element;
   Box source_box;
@@ -33,7 +35,7 @@ struct StageSpec {
   std::vector<Port> sinks;
   bool keep_source = true;  ///< the source may not be overwritten (a user's input)
   int slice_axis = -1;
-  double factor = 1;        ///< multiplies every element stored
+  double factor = 1;  ///< multiplies every element stored
   StoreMode store_mode = StoreMode::cached;
 };
 

@@ -8,7 +8,8 @@ namespace weft {
 
 namespace {
 
-// Borders of the blocks along each axis but the transformed one. Example: blocks [0,5) and [5,9) give {0, 5, 9}.
+// Borders of the blocks along each axis but the transformed one. Example: blocks [0,5) and [5,9)
+// give {0, 5, 9}.
 std::vector<std::vector<std::int64_t>> cuts_of(const TilingProblem& problem) {
   std::vector<std::vector<std::int64_t>> cuts;
   for (int axis = 0; axis < problem.source_box.dimensions(); ++axis) {
@@ -25,17 +26,19 @@ std::vector<std::vector<std::int64_t>> cuts_of(const TilingProblem& problem) {
   return cuts;
 }
 
-// Appends the pieces of the cell's pencils that lie in the blocks of one side, in the order of the axis.
+// Appends the pieces of the cell's pencils that lie in the blocks of one side, in the order of the
+// axis.
 void append_segments(const TilingProblem& problem, const Box& cell_box, std::span<const Port> ports,
-                     std::int64_t element_bytes, std::vector<Segment>& segments, std::vector<int>& chunks) {
+                     std::int64_t element_bytes, std::vector<Segment>& segments,
+                     std::vector<int>& chunks) {
   const std::size_t first = segments.size();
   for (const Port& port : ports) {
     const Box common = intersect(cell_box, port.view.box);
     if (common.empty()) continue;
     const View part = part_of(port.view, common, element_bytes);
     segments.push_back({part.slot, part.offset_bytes, port.field_bytes,
-                        common.lower[problem.axis] - cell_box.lower[problem.axis], common.extent(problem.axis),
-                        part.strides});
+                        common.lower[problem.axis] - cell_box.lower[problem.axis],
+                        common.extent(problem.axis), part.strides});
     if (port.chunk >= 0) chunks.push_back(port.chunk);
   }
   std::sort(segments.begin() + static_cast<std::ptrdiff_t>(first), segments.end(),
@@ -50,8 +53,10 @@ Box with_axis(Box box, int axis, const Box& from) {
   return box;
 }
 
-// Appends the tiles of one cell. Lanes are shared out evenly: 50 lanes with at most 32 in a tile give 25 and 25.
-void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t cell, std::vector<Tile>& tiles) {
+// Appends the tiles of one cell. Lanes are shared out evenly: 50 lanes with at most 32 in a tile
+// give 25 and 25.
+void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t cell,
+                  std::vector<Tile>& tiles) {
   Box origins = cell_box;
   for (int axis = 0; axis < origins.dimensions(); ++axis) {
     origins.upper[axis] -= origins.lower[axis];
@@ -76,19 +81,23 @@ void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t
   });
 }
 
-void sort_by_slice(const TilingProblem& problem, const std::vector<std::int64_t>& slice_of_cell, Tiling& tiling) {
+void sort_by_slice(const TilingProblem& problem, const std::vector<std::int64_t>& slice_of_cell,
+                   Tiling& tiling) {
   const auto end = static_cast<std::int64_t>(tiling.tiles.size());
   if (problem.slice_axis < 0) {
     tiling.first_of_slice = {0, end};
     return;
   }
-  const auto slice_of = [&](const Tile& tile) { return slice_of_cell[tile.cell] + tile.origin[problem.slice_axis]; };
+  const auto slice_of = [&](const Tile& tile) {
+    return slice_of_cell[tile.cell] + tile.origin[problem.slice_axis];
+  };
   std::stable_sort(tiling.tiles.begin(), tiling.tiles.end(),
                    [&](const Tile& a, const Tile& b) { return slice_of(a) < slice_of(b); });
   const std::int64_t slices = problem.source_box.extent(problem.slice_axis);
   tiling.first_of_slice.assign(static_cast<std::size_t>(slices) + 1, end);
   for (std::int64_t t = end - 1; t >= 0; --t)
-    tiling.first_of_slice[static_cast<std::size_t>(slice_of(tiling.tiles[static_cast<std::size_t>(t)]))] = t;
+    tiling.first_of_slice[static_cast<std::size_t>(
+        slice_of(tiling.tiles[static_cast<std::size_t>(t)]))] = t;
 }
 
 }  // namespace
@@ -101,7 +110,8 @@ Tiling make_tiling(const TilingProblem& problem) {
   }
   const auto cuts = cuts_of(problem);
   Box cells{Extents::filled(problem.source_box.dimensions(), 0), {}};
-  for (const auto& borders : cuts) cells.upper.push_back(static_cast<std::int64_t>(borders.size()) - 1);
+  for (const auto& borders : cuts)
+    cells.upper.push_back(static_cast<std::int64_t>(borders.size()) - 1);
 
   std::vector<std::int64_t> slice_of_cell;
   for_each_index(cells, [&](const Index& which) {
@@ -113,13 +123,15 @@ Tiling make_tiling(const TilingProblem& problem) {
     }
     Cell cell;
     cell.first_source = tiling.segments.size();
-    append_segments(problem, box, problem.sources, problem.source_bytes, tiling.segments, cell.source_chunks);
+    append_segments(problem, box, problem.sources, problem.source_bytes, tiling.segments,
+                    cell.source_chunks);
     cell.last_source = cell.first_sink = tiling.segments.size();
-    append_segments(problem, with_axis(box, problem.axis, problem.sink_box), problem.sinks, problem.sink_bytes,
-                    tiling.segments, cell.sink_chunks);
+    append_segments(problem, with_axis(box, problem.axis, problem.sink_box), problem.sinks,
+                    problem.sink_bytes, tiling.segments, cell.sink_chunks);
     cell.last_sink = tiling.segments.size();
     if (problem.slice_axis >= 0)
-      slice_of_cell.push_back(box.lower[problem.slice_axis] - problem.source_box.lower[problem.slice_axis]);
+      slice_of_cell.push_back(box.lower[problem.slice_axis] -
+                              problem.source_box.lower[problem.slice_axis]);
     append_tiles(problem, box, tiling.cells.size(), tiling.tiles);
     tiling.cells.push_back(std::move(cell));
   });

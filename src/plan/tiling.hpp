@@ -1,5 +1,6 @@
-// Tiling: how a stage's local box is cut into tiles, as flat lists made once. A cell is a part of the box in which the blocks
-// of both sides that a pencil crosses are the same for all its pencils; a tile is some neighbouring pencils of a cell.
+// Tiling: how a stage's local box is cut into tiles, as flat lists made once. A cell is a part of
+// the box in which the blocks of both sides that a pencil crosses are the same for all its pencils;
+// a tile is some neighbouring pencils of a cell.
 #pragma once
 
 #include <span>
@@ -23,29 +24,29 @@ struct Segment {
   std::int64_t field_bytes = 0;   ///< from one field to the next
   std::int64_t begin = 0;         ///< position along the transformed axis
   std::int64_t count = 0;
-  Extents strides;                ///< in elements
+  Extents strides;  ///< in elements
 };
 
 struct Cell {
   std::size_t first_source = 0, last_source = 0;  ///< in Tiling::segments
   std::size_t first_sink = 0, last_sink = 0;
-  std::vector<int> source_chunks;                 ///< sorted; all must have arrived
+  std::vector<int> source_chunks;  ///< sorted; all must have arrived
   std::vector<int> sink_chunks;
 };
 
 struct Tile {
   std::size_t cell = 0;
   std::int64_t lanes = 1;  ///< pencils
-  Index origin;            ///< of the first pencil, relative to its cell; 0 along the transformed axis
+  Index origin;  ///< of the first pencil, relative to its cell; 0 along the transformed axis
 };
 
 struct TilingProblem {
-  int axis = 0;                ///< that is transformed
-  int lane_axis = -1;          ///< along which neighbouring pencils are taken together; -1: single pencils
-  std::int64_t lanes = 1;      ///< pencils in a tile, at most
-  int slice_axis = -1;         ///< tiles are sorted by their position along it
-  Box source_box;              ///< local box before the transform
-  Box sink_box;                ///< and after it
+  int axis = 0;        ///< that is transformed
+  int lane_axis = -1;  ///< along which neighbouring pencils are taken together; -1: single pencils
+  std::int64_t lanes = 1;  ///< pencils in a tile, at most
+  int slice_axis = -1;     ///< tiles are sorted by their position along it
+  Box source_box;          ///< local box before the transform
+  Box sink_box;            ///< and after it
   std::span<const Port> sources;
   std::span<const Port> sinks;
   std::int64_t source_bytes = 16;  ///< of an element
@@ -56,9 +57,12 @@ struct Tiling {
   std::vector<Segment> segments;
   std::vector<Cell> cells;
   std::vector<Tile> tiles;                   ///< sorted by slice
-  std::vector<std::int64_t> first_of_slice;  ///< tile index where each slice begins, and the end; two entries without slices
+  std::vector<std::int64_t> first_of_slice;  ///< tile index where each slice begins, and the end;
+                                             ///< two entries without slices
 
-  std::int64_t slices() const noexcept { return static_cast<std::int64_t>(first_of_slice.size()) - 1; }
+  std::int64_t slices() const noexcept {
+    return static_cast<std::int64_t>(first_of_slice.size()) - 1;
+  }
 };
 
 Tiling make_tiling(const TilingProblem& problem);

@@ -9,8 +9,8 @@
 
 int main() {
   int failures = 0;
-  for (const char* name : {"fftw_plan_many_dft", "fftw_execute_dft", "fftw_plan_guru64_dft", "fftw_destroy_plan",
-                           "fftwf_plan_many_dft", "fftwf_execute_dft"}) {
+  for (const char* name : {"fftw_plan_many_dft", "fftw_execute_dft", "fftw_plan_guru64_dft",
+                           "fftw_destroy_plan", "fftwf_plan_many_dft", "fftwf_execute_dft"}) {
     Dl_info where = {};
     void* function = dlsym(RTLD_DEFAULT, name);
     if (function == nullptr || dladdr(function, &where) == 0) {

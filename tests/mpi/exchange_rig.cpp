@@ -87,6 +87,17 @@ void Rig::store(const Part& part, int unit) {
   }
 }
 
+/// Messages have left their outboxes when wait() returns: other data may take the place.
+void Rig::spoil_sent(const Part& part, int unit) {
+  for (int block = 0; block < static_cast<int>(part.blocks.sends.size()); ++block) {
+    const View view = part.exchange->outbox(unit, block);
+    if (view.slot != kSlotSend) continue;
+    for_each_element(part, view, [&](const Index&, std::byte* element) {
+      std::memset(element, 0xA5, static_cast<std::size_t>(part.problem.element_bytes));
+    });
+  }
+}
+
 void Rig::check(const Part& part, int unit, bool sent) {
   const auto& blocks = sent ? part.blocks.sends : part.blocks.receives;
   for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
@@ -165,7 +176,10 @@ void Rig::call(std::size_t which, bool in_turn, int delay_microseconds) {
   for (int unit = 0; unit < units(part); ++unit) {
     exchange.progress();
     while (in_turn && !exchange.ready(unit)) usleep(20);
-    if (!in_turn) exchange.wait(unit);
+    if (!in_turn) {
+      exchange.wait(unit);
+      spoil_sent(part, unit);
+    }
     delay();
     check(part, unit, false);
     exchange.release(unit);

@@ -61,6 +61,7 @@ class Rig {
   int units(const Part& part) const { return part.problem.fields * part.problem.chunks; }
   void for_each_element(const Part& part, const View& view, const Visit& visit) const;
   void store(const Part& part, int unit);
+  void spoil_sent(const Part& part, int unit);
   void check(const Part& part, int unit, bool sent);
   void expect_inside(const Part& part, const View& view) const;
   void expect_boxes(const Part& part) const;

@@ -13,6 +13,16 @@
 #include "exchange_rig.hpp"
 #include "weft/plan.hpp"
 
+namespace {
+std::int64_t messages_sent = 0;
+}
+
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  ++messages_sent;
+  return PMPI_Isend(data, count, type, peer, tag, comm, request);
+}
+
 namespace weft {
 namespace {
 
@@ -160,7 +170,10 @@ TEST_P(Synchronisation, HoldsWithEarlyAndLateRanks) {
   std::mt19937 same_on_all_ranks(7);
   for (int call = 0; call < 30; ++call) {
     const auto choice = same_on_all_ranks();
-    rig.call(choice % 2, choice % 4 < 2, 1500);
+    const auto late_rank =
+        static_cast<int>(same_on_all_ranks() % static_cast<unsigned>(world().size()));
+    const int delay = call % 3 == 0 ? 1500 : (world().rank() == late_rank ? 6000 : 0);
+    rig.call(choice % 2, choice % 4 < 2, delay);
   }
 }
 
@@ -210,6 +223,17 @@ TEST(Exchange, AllocatesNothingInACall) {
     }
     EXPECT_EQ(before, testing::allocations()) << name;
     nodes.comm.barrier();
+  }
+}
+
+TEST(Exchange, SendsNoMessageButThoseItCounts) {
+  const NodeMap nodes(Nodes::halves);
+  for (const char* name : {"pairwise", "mixed"}) {
+    const ExchangeProblem problem = problem_of(nodes, pairs()[8], {8, 3, 7, 0, 0});
+    Rig rig(nodes, {problem}, maker(name));
+    const std::int64_t before = messages_sent;
+    rig.call(0, false, 0);
+    EXPECT_EQ(rig.exchange(0).traffic().messages, messages_sent - before) << name;
   }
 }
 

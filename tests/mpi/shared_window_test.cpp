@@ -96,6 +96,7 @@ TEST_P(Window, ShowsTheDataOfEveryRankToAll) {
   };
   const int me = node_.rank();
   SharedWindow window(node_, size_of(me), 2);
+  window.publish(1, me + 1);
   EXPECT_STREQ(std::string(GetParam()) == "mpi" ? "MPI window" : "memfd", window.kind());
   EXPECT_EQ(node_.size(), window.ranks());
   EXPECT_GE(window.bytes(), size_of(me) + 2 * 64);
@@ -107,6 +108,8 @@ TEST_P(Window, ShowsTheDataOfEveryRankToAll) {
   node_.barrier();
   for (int rank = 0; rank < node_.size(); ++rank) {
     EXPECT_EQ(0u, reinterpret_cast<std::uintptr_t>(window.base(rank)) % 4096);
+    EXPECT_TRUE(window.reached(rank, 1, rank + 1));
+    EXPECT_FALSE(window.reached(rank, 1, rank + 2));
     for (std::int64_t i = 0; i < size_of(rank); ++i)
       ASSERT_EQ(static_cast<std::byte>(i * 7 + rank), window.base(rank)[i])
           << "byte " << i << " of rank " << rank;

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Draws the CSV of `weft spectrum` (columns k, E, modes) as a log-log plot.
 
 Started by the command; also useful alone:  spectrum.py spectrum.csv spectrum.png

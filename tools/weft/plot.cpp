@@ -24,7 +24,7 @@ constexpr int kNoProgram = 127;
 fs::path find_helper() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<fs::path> candidates = {folder / "../share/weft/plot/spectrum.py"};
+  std::vector<fs::path> candidates = {folder / "../share/weft/spectrum.py"};
 #ifdef WEFT_SOURCE_DIR
   candidates.emplace_back(fs::path(WEFT_SOURCE_DIR) / "tools/plot/spectrum.py");
 #endif
