@@ -228,8 +228,26 @@ void AnyPlan::Implementation::make_programs() {
   work = AlignedMemory(static_cast<std::size_t>(work_bytes));
 }
 
-// The engine whose batches take least time in cache, over all stages of both directions, weighted
-// by the number of tiles.
+// The engine whose batches take least time in cache, over the stages of the forward program,
+// weighted by their number of tiles. The batches of the backward program differ only in sign.
+const Engine& AnyPlan::Implementation::fastest_engine() {
+  const auto table = engine_table();
+  if (table.size() == 1) return *table.front();
+  std::vector<double> seconds(table.size(), 0.0);
+  comm.agree([&] {
+    for (std::size_t e = 0; e < table.size(); ++e)
+      for (const Stage* stage : way(Direction::forward).program.transform_stages())
+        for (const BatchSpec& batch : stage->typical_batch())
+          seconds[e] += table[e]->refusal(batch).empty()
+                            ? measure_batch(*table[e], batch) *
+                                  static_cast<double>(stage->tiling().tiles.size())
+                            : std::numeric_limits<double>::infinity();
+  });
+  seconds = comm.max(std::move(seconds));
+  const auto least = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
+  return *table[static_cast<std::size_t>(least)];
+}
+
 void AnyPlan::Implementation::choose_engine() {
   std::string& name = request.options.engine;
   std::vector<Stage*> stages;
@@ -237,25 +255,7 @@ void AnyPlan::Implementation::choose_engine() {
     for (Stage* stage : one.program.transform_stages()) stages.push_back(stage);
   const Engine* chosen = nullptr;
   comm.agree([&] { chosen = name == "auto" ? nullptr : &engine_named(name); });
-  if (chosen == nullptr) {
-    const auto table = engine_table();
-    std::vector<double> seconds;
-    comm.agree([&] {
-      for (const Engine* engine : table) {
-        double total = 0;
-        for (const Stage* stage : stages)
-          for (const BatchSpec& batch : stage->typical_batch())
-            total += !engine->refusal(batch).empty() ? std::numeric_limits<double>::infinity()
-                     : table.size() == 1             ? 0
-                                                     : measure_batch(*engine, batch) *
-                                               static_cast<double>(stage->tiling().tiles.size());
-        seconds.push_back(total);
-      }
-    });
-    seconds = comm.max(std::move(seconds));
-    chosen = table[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
-                                            seconds.begin())];
-  }
+  if (chosen == nullptr) chosen = &fastest_engine();
   comm.agree([&] {
     for (Stage* stage : stages)
       for (const BatchSpec& batch : stage->typical_batch())

@@ -63,6 +63,7 @@ struct AnyPlan::Implementation {
   bool may_send_from_sink(Direction direction, std::int64_t send_bytes) const;
   void reserve(const ExchangeMemory& memory, int counters);
   void make_programs();
+  const Engine& fastest_engine();
   void choose_engine();
   void make_executor();
   void check_arrays(Direction direction, const void* source, const void* sink) const;
