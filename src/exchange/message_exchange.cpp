@@ -8,7 +8,8 @@
 
 namespace weft {
 
-BlockArea::BlockArea(std::vector<std::vector<std::int64_t>> sizes, std::int64_t granule_bytes)
+BlockArea::BlockArea(const std::vector<std::vector<std::int64_t>>& sizes,
+                     std::int64_t granule_bytes)
     : granule_bytes_(granule_bytes) {
   chunk_offsets_.push_back(0);
   for (const std::vector<std::int64_t>& chunk : sizes) {

@@ -16,7 +16,7 @@ class BlockArea {
  public:
   BlockArea() = default;
   /// `sizes[chunk][block]`: bytes of each chunk of each block; 0 for those that have no place here.
-  BlockArea(std::vector<std::vector<std::int64_t>> sizes, std::int64_t granule_bytes);
+  BlockArea(const std::vector<std::vector<std::int64_t>>& sizes, std::int64_t granule_bytes);
 
   /// From the start of the area to a unit, and from the unit to a block in it.
   std::int64_t unit_offset(int unit) const;

@@ -209,7 +209,7 @@ class MemfdMemory final : public SharedMemory {
   void map_peers(const std::vector<std::int64_t>& all) {
     for (int peer = 0; peer < static_cast<int>(pieces_.size()); ++peer) {
       if (peer == rank_) continue;
-      const std::int64_t* entry = &all[static_cast<std::size_t>(4 * peer)];
+      const std::int64_t* entry = &all[4 * static_cast<std::size_t>(peer)];
       const std::int64_t token = entry[2];
       const FileDescriptor file = open_peer(entry[0], entry[1], token);
       Mapping mapping(file.get(), entry[3]);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kTileBytes =
-    128 * 1024;  // of a tile: some of a core's L2, measured best from 64 to 256 KiB
+    256 * 1024;  // of a tile: some of a core's L2 (best of 64 to 512)
 constexpr std::int64_t kMostLanes = 64;
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {

@@ -42,7 +42,7 @@ struct Pair {
   std::function<Layout(const Shape&, int)> to;
 };
 
-std::function<Layout(const Shape&, int)> grid(std::vector<int> axes) {
+std::function<Layout(const Shape&, int)> grid(const std::vector<int>& axes) {
   return [axes](const Shape& shape, int ranks) { return grid_layout(shape, axes, ranks); };
 }
 

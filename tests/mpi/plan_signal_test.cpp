@@ -180,6 +180,80 @@ TEST_P(Signals, TheTransformOfASumIsTheSumOfTheTransforms) {
   EXPECT_LE(worst_error(both, expected), allowed(8 * std::sqrt(points())));
 }
 
+/// exp(2 pi i j k / n) for all j < n.
+std::vector<Complex> wave_along(std::int64_t n, std::int64_t k) {
+  const std::vector<Value> roots = test::roots_of_unity(n, +1);
+  std::vector<Complex> wave;
+  for (std::int64_t j = 0; j < n; ++j)
+    wave.emplace_back(roots[static_cast<std::size_t>(j * k % n)]);
+  return wave;
+}
+
+// Arrays larger than the cache take other ways: stores past the cache, stages one after another.
+TEST(LargeSignals, AModeBecomesAPeakAndAModeAgain) {
+  const Shape shape{4, 1024, 640};
+  const Index mode{3, 300, 77};
+  const auto points = static_cast<double>(shape.product());
+  std::vector<std::vector<Complex>> waves;
+  for (int axis = 0; axis < 3; ++axis) waves.push_back(wave_along(shape[axis], mode[axis]));
+  const auto wave = [&](const Index& index) {
+    Complex value = 1;
+    for (int axis = 0; axis < 3; ++axis)
+      value *= waves[static_cast<std::size_t>(axis)][static_cast<std::size_t>(index[axis])];
+    return value;
+  };
+  for (const bool in_place : {false, true}) {
+    Options options;
+    options.in_place = in_place;
+    Plan<Complex> plan(MPI_COMM_WORLD, shape, options);
+    auto input = plan.make_input();
+    auto output = in_place ? plan.output_in(input) : plan.make_output();
+    input.fill(wave);
+    plan.forward(input, output);
+    double worst = 0;
+    output.for_each([&](const Index& k, const Complex& element) {
+      worst = std::max(worst, std::abs(element - (k == mode ? points : 0)));
+    });
+    EXPECT_LE(worst, 1e-13 * points) << (in_place ? "in place" : "out of place");
+    plan.backward(output, input);
+    worst = 0;
+    input.for_each([&](const Index& index, const Complex& element) {
+      worst = std::max(worst, std::abs(element - wave(index)));
+    });
+    EXPECT_LE(worst, 1e-13) << (in_place ? "in place" : "out of place");
+  }
+}
+
+TEST(LargeSignals, ACosineBecomesAPeakAndACosineAgain) {
+  const Shape shape{3, 1030, 1200};
+  const auto points = static_cast<double>(shape.product());
+  const Index mode{1, 500, 333};
+  std::vector<std::vector<Complex>> waves;
+  for (int axis = 0; axis < 3; ++axis) waves.push_back(wave_along(shape[axis], mode[axis]));
+  const auto cosine = [&](const Index& index) {
+    Complex value = 1;
+    for (int axis = 0; axis < 3; ++axis)
+      value *= waves[static_cast<std::size_t>(axis)][static_cast<std::size_t>(index[axis])];
+    return value.real();
+  };
+  Plan<double> plan(MPI_COMM_WORLD, shape);
+  auto input = plan.make_input();
+  auto output = plan.make_output();
+  input.fill(cosine);
+  plan.forward(input, output);
+  double worst = 0;
+  output.for_each([&](const Index& k, const Complex& element) {
+    worst = std::max(worst, std::abs(element - (k == mode ? points / 2 : 0)));
+  });
+  EXPECT_LE(worst, 1e-13 * points);
+  plan.backward(output, input);
+  worst = 0;
+  input.for_each([&](const Index& index, double element) {
+    worst = std::max(worst, std::abs(element - cosine(index)));
+  });
+  EXPECT_LE(worst, 1e-13);
+}
+
 std::vector<std::string> auto_and_all_exchanges() {
   std::vector<std::string> names = exchanges();
   names.insert(names.begin(), "auto");
