@@ -13,8 +13,6 @@ namespace weft {
 
 struct AnyPlan::Implementation {
   static constexpr int kChunks = 1;  ///< of each exchange
-  static constexpr int kFinishedCounter =
-      0;  ///< of the window: the last call that a rank has completed
 
   struct OneWay {
     std::vector<Hop> hops;
