@@ -1,6 +1,6 @@
-// What transforms are compared with: direct sums in long double, axis by axis, over a whole array on
-// one process; O(N * sum of the extents). Nothing here comes from an FFT library or from Weft's own
-// transforms.
+// What transforms are compared with: direct sums in long double, axis by axis, over a whole array
+// on one process; O(N * sum of the extents). Nothing here comes from an FFT library or from Weft's
+// own transforms.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,8 @@ inline std::uint64_t scrambled(std::uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-/// Between -2 and 2, with few bits: the same in both precisions. Differs with index, field and part.
+/// Between -2 and 2, with few bits: the same in both precisions. Differs with index, field and
+/// part.
 inline long double sample(const Index& index, int field, int part) {
   auto state = static_cast<std::uint64_t>(2 * field + part);
   for (std::int64_t i : index) state = scrambled(state ^ static_cast<std::uint64_t>(i));
@@ -143,8 +144,8 @@ inline long double scale_of(Normalization normalization, Direction direction, lo
 }
 
 /// The largest error that a correct transform of `points` points makes, relative to the rms of its
-/// result. Rounding grows as sqrt(log N) in the rms; the factor leaves room for the maximum over all
-/// points and for prime lengths.
+/// result. Rounding grows as sqrt(log N) in the rms; the factor leaves room for the maximum over
+/// all points and for prime lengths.
 inline long double tolerance(Precision precision, long double points) {
   const long double epsilon = precision == Precision::double_
                                   ? std::numeric_limits<double>::epsilon()

@@ -19,7 +19,8 @@ class Random {
   /// Between `least` and `most`, both included.
   std::int64_t between(std::int64_t least, std::int64_t most) {
     state_ = scrambled(state_);
-    return least + static_cast<std::int64_t>((state_ >> 8) % static_cast<std::uint64_t>(most - least + 1));
+    return least +
+           static_cast<std::int64_t>((state_ >> 8) % static_cast<std::uint64_t>(most - least + 1));
   }
   int between(int least, int most) {
     return static_cast<int>(between(std::int64_t{least}, std::int64_t{most}));
@@ -41,7 +42,8 @@ inline Shape random_shape(Random& random, int dimensions, std::int64_t most) {
   return shape;
 }
 
-/// Cuts `whole` into `count` disjoint boxes by repeated halving at random places; some may be empty.
+/// Cuts `whole` into `count` disjoint boxes by repeated halving at random places; some may be
+/// empty.
 inline std::vector<Box> random_cuts(Random& random, const Box& whole, int count) {
   if (count == 1) return {whole};
   const int first_count = random.between(1, count - 1);
@@ -56,23 +58,27 @@ inline std::vector<Box> random_cuts(Random& random, const Box& whole, int count)
   return boxes;
 }
 
-/// The same, in random order.
+template <class T>
+std::vector<T> shuffled(Random& random, std::vector<T> values) {
+  for (std::size_t i = values.size(); i > 1; --i)
+    std::swap(values[i - 1],
+              values[static_cast<std::size_t>(random.between(0, static_cast<int>(i) - 1))]);
+  return values;
+}
+
+/// Boxes of all ranks, in random order.
 inline std::vector<Box> random_boxes(Random& random, const Shape& shape, int count) {
-  std::vector<Box> boxes = random_cuts(random, Box::whole(shape), count);
-  for (std::size_t i = boxes.size(); i > 1; --i)
-    std::swap(boxes[i - 1], boxes[static_cast<std::size_t>(random.between(0, static_cast<int>(i) - 1))]);
-  return boxes;
+  return shuffled(random, random_cuts(random, Box::whole(shape), count));
 }
 
 inline std::vector<int> random_order(Random& random, int dimensions) {
   std::vector<int> order(static_cast<std::size_t>(dimensions));
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<std::size_t>(random.between(0, static_cast<int>(i) - 1))]);
-  return order;
+  return shuffled(random, order);
 }
 
-/// A grid of `ranks` ranks: random factors on random axes, sometimes idle, sometimes two on one axis.
+/// A grid of `ranks` ranks: random factors on random axes, sometimes idle, sometimes two on one
+/// axis.
 inline ProcessGrid random_grid(Random& random, int dimensions, int ranks) {
   ProcessGrid grid;
   while (ranks > 1) {
@@ -96,7 +102,8 @@ inline Layout random_layout(Random& random, const Shape& shape, int ranks) {
 inline std::vector<Padding> random_padding(Random& random, int dimensions) {
   std::vector<Padding> padding(static_cast<std::size_t>(dimensions));
   for (Padding& p : padding)
-    p = {random.between(std::int64_t{0}, std::int64_t{2}), random.between(std::int64_t{0}, std::int64_t{3})};
+    p = {random.between(std::int64_t{0}, std::int64_t{2}),
+         random.between(std::int64_t{0}, std::int64_t{3})};
   return padding;
 }
 

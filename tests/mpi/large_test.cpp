@@ -50,8 +50,9 @@ TEST(Large, WhatDoesNotFitIsOutOfMemoryOnAllRanks) {
     options.kinds.assign(2, Kind::none);
     options.input.grid = {world().size(), 1};
     options.output.grid = {1, world().size()};
-    const std::string error =
-        error_of([&] { Plan<Complex>(MPI_COMM_WORLD, {1 << 24, 1 << 22}, options); });
+    const std::string error = error_of([&] {
+      Plan<Complex>(MPI_COMM_WORLD, {1 << 24, 1 << 22}, options);
+    });
     EXPECT_EQ(error.find("out_of_memory: "), 0U) << name << ": " << error;
     for (const std::string& other : texts_of_all(world(), error)) EXPECT_EQ(other, error);
   }

@@ -40,9 +40,8 @@ Asked real_input() {
 /// The error of making a plan, after checking that all ranks got the same.
 std::string error_of_plan(const Asked& asked) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string mine = error_of([&] {
-    AnyPlan(MPI_COMM_WORLD, asked.shape, asked.input, asked.output, asked.options);
-  });
+  const std::string mine = error_of(
+      [&] { AnyPlan(MPI_COMM_WORLD, asked.shape, asked.input, asked.output, asked.options); });
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (spent.count() > kBudgetSeconds && world().rank() == 0)
     std::printf("slow: %.1f s for \"%s\"\n", spent.count(), mine.c_str());
@@ -82,7 +81,8 @@ std::string case_name(const ::testing::TestParamInfo<Case>& test) {
   return test.param.name;
 }
 
-// ---- wrong on all ranks --------------------------------------------------------------------------
+// ---- wrong on all ranks
+// --------------------------------------------------------------------------
 
 class PlanRefuses : public ::testing::TestWithParam<Wrong> {};
 
@@ -113,71 +113,159 @@ std::vector<Wrong> wrong_arguments() {
   const auto fourth_kind = static_cast<Kind>(17);
   return {
       {"NoDimensions", kArgument, {"1 to 6"}, [](Asked& a) { a.shape = {}; }},
-      {"ExtentZero", kArgument, {"at least 1", "8x0x10"}, [](Asked& a) { a.shape = {8, 0, 10}; }},
-      {"ExtentNegative", kArgument, {"8x-6x10"}, [](Asked& a) { a.shape = {8, -6, 10}; }},
-      {"TooManyPoints", kArgument, {"2^57"},
-       [](Asked& a) { a.shape = {1 << 30, 1 << 30, 1 << 30}; }},
-      {"GridOfOtherDimensions", kArgument, {"input.grid has 2 numbers", "3 dimensions"},
-       [](Asked& a) { a.options.input.grid = {world().size(), 1}; }},
-      {"GridOfOtherSize", kArgument, {"output.grid 97x1x1", "97 parts"},
-       [](Asked& a) { a.options.output.grid = {97, 1, 1}; }},
-      {"GridWithZero", kArgument, {"positive", "0x1x1"},
-       [](Asked& a) { a.options.input.grid = {0, 1, 1}; }},
-      {"GridNegative", kArgument, {"positive"},
-       [](Asked& a) { a.options.input.grid = {-1, -world().size(), 1}; }},
-      {"GridBeyondInt", kArgument, {"parts"},
-       [](Asked& a) { a.options.input.grid = {1 << 30, 1 << 30, 1 << 30}; }},
-      {"GridAndBox", kArgument, {"both a grid and a box"},
+      {"ExtentZero",
+       kArgument,
+       {"at least 1", "8x0x10"},
+       [](Asked& a) {
+         a.shape = {8, 0, 10};
+       }},
+      {"ExtentNegative",
+       kArgument,
+       {"8x-6x10"},
+       [](Asked& a) {
+         a.shape = {8, -6, 10};
+       }},
+      {"TooManyPoints",
+       kArgument,
+       {"2^57"},
+       [](Asked& a) {
+         a.shape = {1 << 30, 1 << 30, 1 << 30};
+       }},
+      {"GridOfOtherDimensions",
+       kArgument,
+       {"input.grid has 2 numbers", "3 dimensions"},
+       [](Asked& a) {
+         a.options.input.grid = {world().size(), 1};
+       }},
+      {"GridOfOtherSize",
+       kArgument,
+       {"output.grid 97x1x1", "97 parts"},
+       [](Asked& a) {
+         a.options.output.grid = {97, 1, 1};
+       }},
+      {"GridWithZero",
+       kArgument,
+       {"positive", "0x1x1"},
+       [](Asked& a) {
+         a.options.input.grid = {0, 1, 1};
+       }},
+      {"GridNegative",
+       kArgument,
+       {"positive"},
+       [](Asked& a) {
+         a.options.input.grid = {-1, -world().size(), 1};
+       }},
+      {"GridBeyondInt",
+       kArgument,
+       {"parts"},
+       [](Asked& a) {
+         a.options.input.grid = {1 << 30, 1 << 30, 1 << 30};
+       }},
+      {"GridAndBox",
+       kArgument,
+       {"both a grid and a box"},
        [](Asked& a) {
          a.options.input.grid = {world().size(), 1, 1};
          a.options.input.box = Box::whole({8, 6, 10});
        }},
-      {"BoxOfOtherDimensions", ErrorCode::invalid_layout, {"bounds", "3 dimensions"},
+      {"BoxOfOtherDimensions",
+       ErrorCode::invalid_layout,
+       {"bounds", "3 dimensions"},
        [](Asked& a) { a.options.input.box = whole_with_wrong_bounds(); }},
-      {"TooFewKinds", kArgument, {"kinds are given for 2 axes", "3"},
-       [](Asked& a) { a.options.kinds = {Kind::c2c, Kind::c2c}; }},
-      {"UnknownKind", kArgument, {"17"},
-       [=](Asked& a) { a.options.kinds = {Kind::c2c, fourth_kind, Kind::c2c}; }},
-      {"RealKindOfComplexInput", kArgument, {"r2c needs real input"},
-       [](Asked& a) { a.options.kinds = {Kind::c2c, Kind::c2c, Kind::r2c}; }},
-      {"TwoRealKinds", kArgument, {"exactly one axis", "2"},
+      {"TooFewKinds",
+       kArgument,
+       {"kinds are given for 2 axes", "3"},
+       [](Asked& a) {
+         a.options.kinds = {Kind::c2c, Kind::c2c};
+       }},
+      {"UnknownKind",
+       kArgument,
+       {"17"},
+       [=](Asked& a) {
+         a.options.kinds = {Kind::c2c, fourth_kind, Kind::c2c};
+       }},
+      {"RealKindOfComplexInput",
+       kArgument,
+       {"r2c needs real input"},
+       [](Asked& a) {
+         a.options.kinds = {Kind::c2c, Kind::c2c, Kind::r2c};
+       }},
+      {"TwoRealKinds",
+       kArgument,
+       {"exactly one axis", "2"},
        [](Asked& a) {
          a = real_input();
          a.options.kinds = {Kind::c2c, Kind::r2c, Kind::r2c};
        }},
-      {"NoRealKind", kArgument, {"exactly one axis", "0"},
+      {"NoRealKind",
+       kArgument,
+       {"exactly one axis", "0"},
        [](Asked& a) {
          a = real_input();
          a.options.kinds = {Kind::c2c, Kind::c2c, Kind::c2c};
        }},
-      {"ComplexToReal", kArgument, {"complex", "backward"},
+      {"ComplexToReal",
+       kArgument,
+       {"complex", "backward"},
        [](Asked& a) { a.output.complex = false; }},
-      {"RealToRealTransform", kArgument, {"kind none"},
+      {"RealToRealTransform",
+       kArgument,
+       {"kind none"},
        [](Asked& a) {
          a.input.complex = a.output.complex = false;
          a.options.kinds = {Kind::none, Kind::none, Kind::c2c};
        }},
-      {"TwoPrecisions", kArgument, {"precision", "single"},
+      {"TwoPrecisions",
+       kArgument,
+       {"precision", "single"},
        [](Asked& a) { a.output.precision = Precision::single; }},
       {"NoFields", kArgument, {"fields", "0"}, [](Asked& a) { a.options.fields = 0; }},
       {"NegativeFields", kArgument, {"fields", "-3"}, [](Asked& a) { a.options.fields = -3; }},
-      {"UnknownNormalization", kArgument, {"normalization", "9"},
+      {"UnknownNormalization",
+       kArgument,
+       {"normalization", "9"},
        [](Asked& a) { a.options.normalization = static_cast<Normalization>(9); }},
-      {"UnknownExchange", kUnavailable, {"pigeon", "pairwise"},
+      {"UnknownExchange",
+       kUnavailable,
+       {"pigeon", "pairwise"},
        [](Asked& a) { a.options.exchange = "pigeon"; }},
-      {"UnknownEngine", kUnavailable, {"abacus", engines().front()},
+      {"UnknownEngine",
+       kUnavailable,
+       {"abacus", engines().front()},
        [](Asked& a) { a.options.engine = "abacus"; }},
-      {"OrderTooShort", kArgument, {"memory order", "{1,0}"},
-       [](Asked& a) { a.options.input.order = {1, 0}; }},
-      {"OrderWithTwice", kArgument, {"memory order", "{2,1,2}"},
-       [](Asked& a) { a.options.output.order = {2, 1, 2}; }},
-      {"PaddingOfTooManyAxes", kArgument, {"padding", "4"},
-       [](Asked& a) { a.options.input.padding = {{1, 0}, {}, {}, {0, 1}}; }},
-      {"PaddingNegative", kArgument, {"padding", "-1"},
-       [](Asked& a) { a.options.output.padding = {{0, -1}}; }},
-      {"PaddingBeyondMemory", kArgument, {"padding"},
-       [](Asked& a) { a.options.output.padding = {{0, std::int64_t{1} << 40}, {0, 1 << 20}}; }},
-      {"FieldsBeyondMemory", kArgument, {"fields"},
+      {"OrderTooShort",
+       kArgument,
+       {"memory order", "{1,0}"},
+       [](Asked& a) {
+         a.options.input.order = {1, 0};
+       }},
+      {"OrderWithTwice",
+       kArgument,
+       {"memory order", "{2,1,2}"},
+       [](Asked& a) {
+         a.options.output.order = {2, 1, 2};
+       }},
+      {"PaddingOfTooManyAxes",
+       kArgument,
+       {"padding", "4"},
+       [](Asked& a) {
+         a.options.input.padding = {{1, 0}, {}, {}, {0, 1}};
+       }},
+      {"PaddingNegative",
+       kArgument,
+       {"padding", "-1"},
+       [](Asked& a) {
+         a.options.output.padding = {{0, -1}};
+       }},
+      {"PaddingBeyondMemory",
+       kArgument,
+       {"padding"},
+       [](Asked& a) {
+         a.options.output.padding = {{0, std::int64_t{1} << 40}, {0, 1 << 20}};
+       }},
+      {"FieldsBeyondMemory",
+       kArgument,
+       {"fields"},
        [](Asked& a) {
          a.shape = {1 << 16, 1 << 16, 1 << 16};
          a.options.fields = std::numeric_limits<int>::max();
@@ -202,7 +290,8 @@ TEST(PlanErrors, NoCommunicatorIsRefused) {
   EXPECT_EQ(error.find("invalid_argument: "), 0U) << error;
 }
 
-// ---- different on one rank -----------------------------------------------------------------------
+// ---- different on one rank
+// -----------------------------------------------------------------------
 
 struct Different {
   std::string name;
@@ -223,7 +312,8 @@ TEST_P(RanksDiffer, IsToldToAllWithBothValues) {
     EXPECT_EQ(error.find("rank_mismatch: "), 0U) << error;
     EXPECT_NE(error.find(GetParam().word), std::string::npos) << error;
     EXPECT_NE(error.find("rank 0 has"), std::string::npos) << error;
-    EXPECT_NE(error.find("rank " + std::to_string(std::max(odd, 1)) + " has"), std::string::npos) << error;
+    EXPECT_NE(error.find("rank " + std::to_string(std::max(odd, 1)) + " has"), std::string::npos)
+        << error;
   }
   expect_still_works();
 }
@@ -233,17 +323,35 @@ std::vector<int> other_grid() { return {1, 1, world().size()}; }
 
 std::vector<Different> differences() {
   return {
-      {"Shape", "8x6x11", [](Asked& a) { a.shape = {8, 6, 11}; }},
-      {"Dimensions", "8x6", [](Asked& a) { a.shape = {8, 6}; }},
+      {"Shape", "8x6x11",
+       [](Asked& a) {
+         a.shape = {8, 6, 11};
+       }},
+      {"Dimensions", "8x6",
+       [](Asked& a) {
+         a.shape = {8, 6};
+       }},
       {"InputElement", "input", [](Asked& a) { a.input.complex = false; }},
       {"Precision", "single",
        [](Asked& a) { a.input.precision = a.output.precision = Precision::single; }},
-      {"Kinds", "kinds", [](Asked& a) { a.options.kinds = {Kind::c2c, Kind::c2c, Kind::none}; }},
+      {"Kinds", "kinds",
+       [](Asked& a) {
+         a.options.kinds = {Kind::c2c, Kind::c2c, Kind::none};
+       }},
       {"InputGrid", "input", [](Asked& a) { a.options.input.grid = other_grid(); }},
       {"OutputGrid", "output", [](Asked& a) { a.options.output.grid = other_grid(); }},
-      {"InputBox", "own boxes", [](Asked& a) { a.options.input.box = Box{{0, 0, 0}, {8, 6, 10}}; }},
-      {"OutputOrder", "order", [](Asked& a) { a.options.output.order = {2, 1, 0}; }},
-      {"InputPadding", "padding", [](Asked& a) { a.options.input.padding = {{0, 2}}; }},
+      {"InputBox", "own boxes",
+       [](Asked& a) {
+         a.options.input.box = Box{{0, 0, 0}, {8, 6, 10}};
+       }},
+      {"OutputOrder", "order",
+       [](Asked& a) {
+         a.options.output.order = {2, 1, 0};
+       }},
+      {"InputPadding", "padding",
+       [](Asked& a) {
+         a.options.input.padding = {{0, 2}};
+       }},
       {"Fields", "fields", [](Asked& a) { a.options.fields = 2; }},
       {"Normalization", "normalization",
        [](Asked& a) { a.options.normalization = Normalization::ortho; }},
@@ -254,11 +362,13 @@ std::vector<Different> differences() {
 }
 INSTANTIATE_TEST_SUITE_P(, RanksDiffer, ::testing::ValuesIn(differences()), case_name<Different>);
 
-// ---- boxes that do not cover ---------------------------------------------------------------------
+// ---- boxes that do not cover
+// ---------------------------------------------------------------------
 
 /// Slabs of axis 0, as boxes.
 Box slab(const Shape& shape) {
-  return Layout::from_grid(shape, ProcessGrid::from_parts(test::even_grid(shape.size(), 1, world().size())))
+  return Layout::from_grid(
+             shape, ProcessGrid::from_parts(test::even_grid(shape.size(), 1, world().size())))
       .box(world().rank());
 }
 
@@ -316,21 +426,26 @@ TEST_P(BadBoxes, ThatHaveTooFewOrTooManyBoundsOnOneRank) {
 INSTANTIATE_TEST_SUITE_P(, BadBoxes, ::testing::Bool(),
                          [](const auto& side) { return side.param ? "Output" : "Input"; });
 
-// ---- arrays that a call cannot take --------------------------------------------------------------
+// ---- arrays that a call cannot take
+// --------------------------------------------------------------
 
 TEST(ExecuteRefuses, NullAndOverlappingArrays) {
   Plan<Complex> plan(MPI_COMM_WORLD, {8, 8, 8});
   std::vector<Complex> memory(2 * 512 + 8);
   const std::string null = error_of([&] { plan.forward(nullptr, memory.data()); });
-  EXPECT_EQ(null.find("invalid_argument: forward on rank " + std::to_string(world().rank())), 0U) << null;
+  EXPECT_EQ(null.find("invalid_argument: forward on rank " + std::to_string(world().rank())), 0U)
+      << null;
   EXPECT_NE(null.find("null"), std::string::npos) << null;
-  EXPECT_NE(error_of([&] { plan.backward(memory.data(), nullptr); }).find("null"), std::string::npos);
+  EXPECT_NE(error_of([&] { plan.backward(memory.data(), nullptr); }).find("null"),
+            std::string::npos);
   const std::int64_t step = plan.input_field_stride() - 1;
   for (const std::int64_t distance : {std::int64_t{0}, std::int64_t{1}, step}) {
-    const std::string error = error_of([&] { plan.forward(memory.data(), memory.data() + distance); });
+    const std::string error =
+        error_of([&] { plan.forward(memory.data(), memory.data() + distance); });
     EXPECT_NE(error.find("overlap"), std::string::npos) << error;
-    EXPECT_NE(error_of([&] { plan.backward(memory.data() + distance, memory.data()); }).find("overlap"),
-              std::string::npos);
+    EXPECT_NE(
+        error_of([&] { plan.backward(memory.data() + distance, memory.data()); }).find("overlap"),
+        std::string::npos);
   }
   plan.forward(memory.data(), memory.data() + plan.input_field_stride());  // side by side is fine
 }
@@ -350,7 +465,9 @@ TEST(ExecuteRefuses, TwoArraysForAPlanInPlace) {
 
 TEST(ExecuteRefuses, NothingWhenARankHasNoPoints) {
   Plan<Complex> plan(MPI_COMM_WORLD, {1, 2});
-  const auto box_bytes = [](const Layout& layout) { return layout.allocated_elements(world().rank()); };
+  const auto box_bytes = [](const Layout& layout) {
+    return layout.allocated_elements(world().rank());
+  };
   std::vector<Complex> input(static_cast<std::size_t>(box_bytes(plan.input_layout())));
   std::vector<Complex> output(static_cast<std::size_t>(box_bytes(plan.output_layout())));
   EXPECT_EQ(error_of([&] { plan.forward(input.data(), output.data()); }), "");
@@ -364,7 +481,8 @@ TEST(PlanErrors, CanHappenManyTimes) {
     asked.options.engine = i % 2 == 1 ? "abacus" : "auto";
     EXPECT_EQ(error_of([&] {
                 AnyPlan(MPI_COMM_WORLD, asked.shape, asked.input, asked.output, asked.options);
-              }).find("unavailable: "), 0U);
+              }).find("unavailable: "),
+              0U);
   }
   expect_still_works();
 }

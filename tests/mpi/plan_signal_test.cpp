@@ -166,7 +166,8 @@ TEST_P(Signals, TheTransformOfASumIsTheSumOfTheTransforms) {
   auto second = plan.make_output();
   auto both = plan.make_output();
   const auto signal = [](int field) {
-    return [field](const Index& index) { return static_cast<double>(test::sample(index, field, 0)); };
+    return
+        [field](const Index& index) { return static_cast<double>(test::sample(index, field, 0)); };
   };
   input.fill(signal(0));
   plan.forward(input, first);
@@ -260,14 +261,14 @@ std::vector<std::string> auto_and_all_exchanges() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , Signals,
-    ::testing::Combine(::testing::Values(Shape{32, 24, 20}, Shape{17, 30, 23}, Shape{128, 60},
-                                         Shape{3000}),
-                       ::testing::ValuesIn(auto_and_all_exchanges())),
-    [](const auto& test) {
-      return to_string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
-    });
+INSTANTIATE_TEST_SUITE_P(, Signals,
+                         ::testing::Combine(::testing::Values(Shape{32, 24, 20}, Shape{17, 30, 23},
+                                                              Shape{128, 60}, Shape{3000}),
+                                            ::testing::ValuesIn(auto_and_all_exchanges())),
+                         [](const auto& test) {
+                           return to_string(std::get<0>(test.param)) + "_" +
+                                  std::get<1>(test.param);
+                         });
 
 }  // namespace
 }  // namespace weft

@@ -1,5 +1,5 @@
-// The copy kernels against a loop: all strides, sizes and alignments, with and without a factor, both
-// store modes, all element types; memory beside the target is left alone.
+// The copy kernels against a loop: all strides, sizes and alignments, with and without a factor,
+// both store modes, all element types; memory beside the target is left alone.
 #include "plan/kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,7 @@ namespace {
 
 template <class T>
 class Kernels : public testing::Test {};
-using ElementTypes =
-    testing::Types<float, double, std::complex<float>, std::complex<double>>;
+using ElementTypes = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(Kernels, ElementTypes);
 
 template <class T>
@@ -41,19 +40,22 @@ struct Strides {
 
 /// Which of the two strides is 1, and how far apart the others are.
 std::vector<Strides> strides_for(std::int64_t rows, std::int64_t columns) {
-  return {{columns, 1}, {columns + 3, 1}, {1, rows}, {1, rows + 5}, {2 * columns, 2}, {3, 3 * rows}};
+  return {{columns, 1},  {columns + 3, 1}, {1, rows},
+          {1, rows + 5}, {2 * columns, 2}, {3, 3 * rows}};
 }
 
 template <class T>
 void check_copy(std::int64_t rows, std::int64_t columns, Strides to, Strides from, double factor,
                 StoreMode mode, std::size_t misplaced) {
-  using Real = typename std::conditional_t<ElementOf<T>::value.complex, T, std::complex<T>>::value_type;
+  using Real =
+      typename std::conditional_t<ElementOf<T>::value.complex, T, std::complex<T>>::value_type;
   const auto span = [&](Strides s) {
     return static_cast<std::size_t>((rows - 1) * s.row + (columns - 1) * s.column + 1);
   };
   const T canary = value<T>(1234567);
   std::vector<T> source(span(from) + misplaced);
-  for (std::size_t i = 0; i < source.size(); ++i) source[i] = value<T>(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < source.size(); ++i)
+    source[i] = value<T>(static_cast<std::int64_t>(i));
   std::vector<T> target(span(to) + misplaced + 9, canary);
   std::vector<T> expected = target;
   for (std::int64_t r = 0; r < rows; ++r)
@@ -72,10 +74,10 @@ void check_copy(std::int64_t rows, std::int64_t columns, Strides to, Strides fro
         .columns = columns},
        factor);
   finish_streaming();
-  EXPECT_TRUE(target == expected)
-      << rows << "x" << columns << " to " << to.row << "," << to.column << " from " << from.row
-      << "," << from.column << " factor " << factor << " misplaced " << misplaced
-      << (mode == StoreMode::streaming ? " streaming" : " cached");
+  EXPECT_TRUE(target == expected) << rows << "x" << columns << " to " << to.row << "," << to.column
+                                  << " from " << from.row << "," << from.column << " factor "
+                                  << factor << " misplaced " << misplaced
+                                  << (mode == StoreMode::streaming ? " streaming" : " cached");
 }
 
 TYPED_TEST(Kernels, CopyAnyStridesSizesAndAlignments) {
@@ -105,7 +107,8 @@ TYPED_TEST(Kernels, KeepEveryBitWithoutAFactor) {
   // Not-a-number payloads, infinities and signed zeros pass unchanged.
   std::vector<TypeParam> source(64);
   for (std::size_t i = 0; i < sizeof(TypeParam) * source.size(); ++i)
-    reinterpret_cast<unsigned char*>(source.data())[i] = static_cast<unsigned char>(i % 2 ? 0xff : i);
+    reinterpret_cast<unsigned char*>(source.data())[i] =
+        static_cast<unsigned char>(i % 2 ? 0xff : i);
   for (const std::int64_t column : {1, 8}) {
     std::vector<TypeParam> target(64);
     copy_function(ElementOf<TypeParam>::value, false, StoreMode::cached)(
@@ -121,7 +124,8 @@ TYPED_TEST(Kernels, KeepEveryBitWithoutAFactor) {
     for (std::size_t r = 0; r < 8; ++r)
       for (std::size_t c = 0; c < 8; ++c)
         EXPECT_EQ(std::memcmp(&target[8 * r + c], &source[column == 1 ? 8 * r + c : r + 8 * c],
-                              sizeof(TypeParam)), 0);
+                              sizeof(TypeParam)),
+                  0);
   }
 }
 

@@ -44,7 +44,8 @@ void expect_error(ErrorCode code, const std::string& text, Body&& body) {
   }
 }
 
-// ---- Extents and Box -----------------------------------------------------------------------------
+// ---- Extents and Box
+// -----------------------------------------------------------------------------
 
 TEST(Extents, HoldUpToSixNumbers) {
   const Extents six{1, 2, 3, 4, 5, 6};
@@ -80,8 +81,9 @@ TEST(Box, IntersectsAsSetsOfPoints) {
         EXPECT_EQ(found, common) << to_string(a) << " and " << to_string(b);
       }
   }
-  expect_error(ErrorCode::invalid_argument, "different dimensions",
-               [] { intersect(Box::whole({2}), Box::whole({2, 2})); });
+  expect_error(ErrorCode::invalid_argument, "different dimensions", [] {
+    intersect(Box::whole({2}), Box::whole({2, 2}));
+  });
 }
 
 TEST(Box, IsEmptyWhenOneExtentIsNotPositive) {
@@ -91,7 +93,8 @@ TEST(Box, IsEmptyWhenOneExtentIsNotPositive) {
   EXPECT_EQ(to_string(Box{{0, 1}, {5, 2}}), "[0,5)x[1,2)");
 }
 
-// ---- ProcessGrid ---------------------------------------------------------------------------------
+// ---- ProcessGrid
+// ---------------------------------------------------------------------------------
 
 TEST(ProcessGrid, NumbersRanksRowMajor) {
   const ProcessGrid grid{{2, 3}, {0, 2}};
@@ -139,7 +142,8 @@ TEST(ProcessGrid, FromPartsLeavesOutAxesInOnePart) {
   EXPECT_EQ(ProcessGrid::from_parts({1, 1}).ranks(), 1);
 }
 
-// ---- Layout --------------------------------------------------------------------------------------
+// ---- Layout
+// --------------------------------------------------------------------------------------
 
 TEST(Layout, CutsEvenlyAndCoversOnce) {
   Random random(2);
@@ -242,8 +246,8 @@ TEST(Layout, RefusesBoxesThatDoNotCoverOnce) {
   for (int round = 0; round < 300; ++round) {
     const Shape shape = test::random_shape(random, random.between(1, 3), 6);
     auto boxes = test::random_boxes(random, shape, random.between(2, 6));
-    Box& box = boxes[static_cast<std::size_t>(
-        random.between(0, static_cast<int>(boxes.size()) - 1))];
+    Box& box =
+        boxes[static_cast<std::size_t>(random.between(0, static_cast<int>(boxes.size()) - 1))];
     const int axis = random.between(0, shape.size() - 1);
     (random.one_in(2) ? box.lower : box.upper)[axis] += random.one_in(2) ? 1 : -1;
     const bool inside = box.lower[axis] >= 0 && box.upper[axis] <= shape[axis];
@@ -267,8 +271,7 @@ TEST(Layout, SaysWhatIsWrongWithBoxes) {
   expect_error(kCode, "the box of rank 1, [2,5)x[0,4), does not lie",
                make({{{0, 0}, {2, 4}}, {{2, 0}, {5, 4}}}));
   expect_error(kCode, "the box of rank 0", make({{{-1, 0}, {2, 4}}, {{2, 0}, {4, 4}}}));
-  expect_error(kCode, "the box of rank 1 has 1 and 1 bounds",
-               make({{{0, 0}, {4, 4}}, {{0}, {0}}}));
+  expect_error(kCode, "the box of rank 1 has 1 and 1 bounds", make({{{0, 0}, {4, 4}}, {{0}, {0}}}));
   expect_error(kCode, "hold 0 points", make({}));
 }
 
@@ -277,13 +280,16 @@ TEST(Layout, RefusesBadOrdersAndPaddings) {
   for (const std::vector<int>& order :
        std::vector<std::vector<int>>{{0}, {0, 0}, {1, 2}, {0, 1, 2}, {-1, 0}})
     expect_error(ErrorCode::invalid_argument, "memory order", [&] { layout.with_order(order); });
-  expect_error(ErrorCode::invalid_argument, "padding is given for 3 axes",
-               [&] { layout.with_padding({{}, {}, {}}); });
-  expect_error(ErrorCode::invalid_argument, "negative",
-               [&] { layout.with_padding({{0, 0}, {-1, 0}}); });
+  expect_error(ErrorCode::invalid_argument, "padding is given for 3 axes", [&] {
+    layout.with_padding({{}, {}, {}});
+  });
+  expect_error(ErrorCode::invalid_argument, "negative", [&] {
+    layout.with_padding({{0, 0}, {-1, 0}});
+  });
 }
 
-// ---- Array ---------------------------------------------------------------------------------------
+// ---- Array
+// ---------------------------------------------------------------------------------------
 
 TEST(Array, ReachesEveryElementByGlobalIndex) {
   const auto layout = Layout::from_grid({4, 6}, ProcessGrid::from_parts({2, 2}))
@@ -308,7 +314,8 @@ TEST(Array, ReachesEveryElementByGlobalIndex) {
   EXPECT_EQ(visited, 6);
 }
 
-// ---- Redistribution ------------------------------------------------------------------------------
+// ---- Redistribution
+// ------------------------------------------------------------------------------
 
 TEST(Redistribution, SendsAndReceivesMatchAndCoverEveryBox) {
   Random random(6);
@@ -366,7 +373,8 @@ TEST(Redistribution, GroupsAreTheSmallestThatNoMessageLeaves) {
   }
 }
 
-// ---- View ----------------------------------------------------------------------------------------
+// ---- View
+// ----------------------------------------------------------------------------------------
 
 TEST(View, PartKeepsTheAddressOfEveryPoint) {
   Random random(8);
@@ -383,9 +391,8 @@ TEST(View, PartKeepsTheAddressOfEveryPoint) {
     for (const Box& box : test::random_boxes(random, shape, 3)) {
       const View part = part_of(view, box, 8);
       EXPECT_EQ(part.slot, 3);
-      for_each_index(box, [&](const Index& index) {
-        EXPECT_EQ(address(part, index), address(view, index));
-      });
+      for_each_index(
+          box, [&](const Index& index) { EXPECT_EQ(address(part, index), address(view, index)); });
     }
   }
 }

@@ -124,7 +124,8 @@ double worst_imbalance(const Path& path) {
   return worst;
 }
 
-// ---- how many redistributions ---------------------------------------------------------------------
+// ---- how many redistributions
+// ---------------------------------------------------------------------
 
 TEST(Path, OneRankNeedsNone) {
   EXPECT_EQ(redistributions(complex_problem({8, 9, 10}, 1)), 0);
@@ -232,7 +233,8 @@ TEST(Path, RealInputOnItsOwnSlabAxisNeedsOneMore) {
   EXPECT_EQ(redistributions(problem), 1);
 }
 
-// ---- balance of what the planner chooses itself ----------------------------------------------------
+// ---- balance of what the planner chooses itself
+// ----------------------------------------------------
 
 TEST(Path, DefaultKeepsEveryRankBusy) {
   EXPECT_LT(worst_imbalance(find_path(complex_problem({64, 64}, 4))), 1.01);
@@ -248,7 +250,8 @@ TEST(Path, DefaultOutputIsStillSpread) {
   }
 }
 
-// ---- validity of all sorts of paths -----------------------------------------------------------------
+// ---- validity of all sorts of paths
+// -----------------------------------------------------------------
 
 TEST(Path, WorksWithMoreRanksThanPoints) {
   for (const Shape& shape : {Shape{1}, Shape{2}, Shape{2, 2}, Shape{1, 1, 1}, Shape{3, 1, 2}})
@@ -258,8 +261,8 @@ TEST(Path, WorksWithMoreRanksThanPoints) {
 // The search among 7^6 assignments of six grid dimensions must stay a matter of seconds.
 TEST(Path, WorksInSixDimensions) {
   const Shape shape{4, 3, 5, 2, 6, 3};
-  const auto kinds = std::vector<Kind>{Kind::c2c, Kind::none, Kind::c2c,
-                                       Kind::c2c, Kind::c2c,  Kind::r2c};
+  const auto kinds =
+      std::vector<Kind>{Kind::c2c, Kind::none, Kind::c2c, Kind::c2c, Kind::c2c, Kind::r2c};
   for (const int ranks : {1, 6, 8, 12, 64}) {
     const auto problem = problem_of(shape, kinds, ranks);
     expect_valid(problem);

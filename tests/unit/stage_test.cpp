@@ -1,5 +1,6 @@
-// Stages on one process against the direct sum: rows, columns and transpositions, all kinds and both
-// precisions, every engine, sources and sinks in random blocks, two stages fused slice by slice.
+// Stages on one process against the direct sum: rows, columns and transpositions, all kinds and
+// both precisions, every engine, sources and sinks in random blocks, two stages fused slice by
+// slice.
 #include "plan/stage.hpp"
 
 #include <gtest/gtest.h>
@@ -47,15 +48,18 @@ void put(std::byte* at, const Element& element, const Value& value) {
 Value get(const std::byte* at, const Element& element) {
   const bool is_double = element.precision == Precision::double_;
   if (element.complex)
-    return is_double ? Value(get_as<std::complex<double>>(at)) : Value(get_as<std::complex<float>>(at));
+    return is_double ? Value(get_as<std::complex<double>>(at))
+                     : Value(get_as<std::complex<float>>(at));
   return is_double ? Value(get_as<double>(at)) : Value(get_as<float>(at));
 }
 
 /// Memory for the blocks of one side of a stage, for kFields fields.
 class Memory {
  public:
-  /// `parts` share out the box; each lies in the order given, at an odd multiple of the real's size.
-  Memory(int slot, const Element& element, const std::vector<Box>& parts, const std::vector<int>& order)
+  /// `parts` share out the box; each lies in the order given, at an odd multiple of the real's
+  /// size.
+  Memory(int slot, const Element& element, const std::vector<Box>& parts,
+         const std::vector<int>& order)
       : element_(element) {
     std::int64_t end = element.bytes() / (element.complex ? 2 : 1);
     for (const Box& part : parts) {
@@ -78,7 +82,8 @@ class Memory {
       for_each_index(port.view.box, [&](const Index& index) {
         std::int64_t at = port.view.offset_bytes + field * port.field_bytes;
         for (int axis = 0; axis < index.size(); ++axis)
-          at += (index[axis] - port.view.box.lower[axis]) * port.view.strides[axis] * element_.bytes();
+          at += (index[axis] - port.view.box.lower[axis]) * port.view.strides[axis] *
+                element_.bytes();
         body(index, bytes_.data() + at);
       });
   }
@@ -111,6 +116,11 @@ class Memory {
   std::vector<std::byte> bytes_;
 };
 
+/// `count` blocks that share out a box, in any order in memory.
+std::vector<Box> random_blocks(Random& random, const Box& box, int count) {
+  return test::shuffled(random, test::random_cuts(random, box, count));
+}
+
 struct StageCase {
   Shape shape;  ///< of the real side for r2c and c2r
   int axis = 0;
@@ -133,8 +143,8 @@ std::string text_of(const StageCase& c, const std::string& engine) {
   for (int axis : c.source_order) text += std::to_string(axis);
   text += "->";
   for (int axis : c.sink_order) text += std::to_string(axis);
-  return text + " blocks " + std::to_string(c.source_blocks) + "->" + std::to_string(c.sink_blocks) +
-         " factor " + std::to_string(c.factor) +
+  return text + " blocks " + std::to_string(c.source_blocks) + "->" +
+         std::to_string(c.sink_blocks) + " factor " + std::to_string(c.factor) +
          (c.store_mode == StoreMode::streaming ? " streaming " : " ") + engine;
 }
 
@@ -148,7 +158,8 @@ Expectation expectation_of(const StageCase& c, int field) {
   const std::int64_t n = c.shape[c.axis];
   const Field signal = test::sampled(c.shape, field, c.kind == BatchKind::c2c);
   if (c.kind == BatchKind::c2c)
-    return {signal, test::direct_sum(signal, c.axis, c.direction == Direction::forward ? -1 : 1, n)};
+    return {signal,
+            test::direct_sum(signal, c.axis, c.direction == Direction::forward ? -1 : 1, n)};
   Field half = test::direct_sum(signal, c.axis, -1, n / 2 + 1);
   if (c.kind == BatchKind::r2c) return {signal, half};
   Field scaled = signal;
@@ -193,8 +204,9 @@ void check_stage(Random& random, const StageCase& c, const Engine& engine) {
   const Box source_box = Box::whole(expected[0].source.shape);
   const Box sink_box = Box::whole(expected[0].sink.shape);
   StageSpec spec = spec_of(c, source_box, sink_box);
-  Memory source(0, spec.source_element, test::random_cuts(random, source_box, c.source_blocks), c.source_order);
-  Memory sink(1, spec.sink_element, test::random_cuts(random, sink_box, c.sink_blocks), c.sink_order);
+  Memory source(0, spec.source_element, random_blocks(random, source_box, c.source_blocks),
+                c.source_order);
+  Memory sink(1, spec.sink_element, random_blocks(random, sink_box, c.sink_blocks), c.sink_order);
   for (int field = 0; field < kFields; ++field) source.fill(field, expected[field].source);
   const std::vector<std::byte> before = source.bytes();
   spec.sources = source.ports();
@@ -224,14 +236,15 @@ TEST_P(StageOf, TransformsAnyAxisInAnyOrderOfMemory) {
     for (int axis = 0; axis < 3; ++axis)
       for (const auto& source_order : orders)
         for (const auto& sink_order : orders)
-          check_stage(random,
-                      {.shape = {6, 9, 20},
-                       .axis = axis,
-                       .kind = kind,
-                       .direction = kind == BatchKind::c2r ? Direction::backward : Direction::forward,
-                       .source_order = source_order,
-                       .sink_order = sink_order},
-                      engine());
+          check_stage(
+              random,
+              {.shape = {6, 9, 20},
+               .axis = axis,
+               .kind = kind,
+               .direction = kind == BatchKind::c2r ? Direction::backward : Direction::forward,
+               .source_order = source_order,
+               .sink_order = sink_order},
+              engine());
 }
 
 TEST_P(StageOf, TransformsRandomBlocks) {
@@ -284,7 +297,7 @@ TEST_P(StageOf, WorksInPlaceOnItsOwnBlocks) {
         const StageCase c{.shape = {5, 12, 10}, .axis = axis, .factor = factor};
         const Box box = Box::whole(c.shape);
         StageSpec spec = spec_of(c, box, box);
-        Memory memory(0, spec.source_element, test::random_cuts(random, box, blocks), {0, 1, 2});
+        Memory memory(0, spec.source_element, random_blocks(random, box, blocks), {0, 1, 2});
         const Expectation expected = expectation_of(c, 0);
         memory.fill(0, expected.source);
         spec.sources = spec.sinks = memory.ports();
@@ -312,8 +325,8 @@ TEST_P(StageOf, TwoStagesShareASlice) {
     const Box after = Box::whole(c2c.shape);
     StageSpec first = spec_of(r2c, before, after);
     StageSpec second = spec_of(c2c, after, after);
-    Memory source(0, first.source_element, test::random_cuts(random, before, blocks), {0, 1, 2});
-    Memory sink(1, second.sink_element, test::random_cuts(random, after, blocks), {0, 1, 2});
+    Memory source(0, first.source_element, random_blocks(random, before, blocks), {0, 1, 2});
+    Memory sink(1, second.sink_element, random_blocks(random, after, blocks), {0, 1, 2});
     source.fill(0, signal);
     first.sources = source.ports();
     first.sinks = second.sources = {slice_port(after)};
@@ -324,7 +337,8 @@ TEST_P(StageOf, TwoStagesShareASlice) {
 
     std::vector<std::complex<double>> slice(70);
     std::vector<std::complex<double>> workspace(1 << 15);
-    std::byte* const bases[] = {source.base(), sink.base(), reinterpret_cast<std::byte*>(slice.data())};
+    std::byte* const bases[] = {source.base(), sink.base(),
+                                reinterpret_cast<std::byte*>(slice.data())};
     ASSERT_EQ(stages[0].tiling().slices(), 4);
     for (std::size_t s = 0; s < 4; ++s)
       for (const Stage& stage : stages) {
@@ -353,8 +367,9 @@ TEST(CopyStage, MovesEveryElementBetweenRandomBlocks) {
     const Box box = Box::whole(c.shape);
     StageSpec spec = spec_of(c, box, box);
     spec.transforms = false;
-    Memory source(0, spec.source_element, test::random_cuts(random, box, random.between(1, 6)), c.source_order);
-    Memory sink(1, spec.sink_element, test::random_cuts(random, box, random.between(1, 6)),
+    Memory source(0, spec.source_element, random_blocks(random, box, random.between(1, 6)),
+                  c.source_order);
+    Memory sink(1, spec.sink_element, random_blocks(random, box, random.between(1, 6)),
                 test::random_order(random, c.shape.size()));
     const Field signal = test::sampled(c.shape, round, true);
     source.fill(0, signal);
