@@ -382,10 +382,11 @@ class Builder {
     spec.sinks = sink;
     spec.keep_source = !source.empty() && source.front().view.slot == problem_.source.slot &&
                        problem_.source.slot != problem_.sink.slot;
-    const bool to_slice = !sink.empty() && sink.front().view.slot == kSlotSlice;
+    const int slot = sink.empty() ? kSlotSlice : sink.front().view.slot;
     const std::int64_t bytes = spec.sink_box.volume() * after.element.bytes();
-    spec.store_mode =
-        !to_slice && bytes > kStreamingBytes ? StoreMode::streaming : StoreMode::cached;
+    const std::int64_t most =
+        slot >= kSlotWindow ? second_level_cache_bytes() : kMostCachedResultBytes;
+    spec.store_mode = slot != kSlotSlice && bytes > most ? StoreMode::streaming : StoreMode::cached;
     return spec;
   }
 
@@ -423,7 +424,9 @@ class Builder {
     }
   }
 
-  static constexpr std::int64_t kStreamingBytes = 16 * 1024 * 1024;
+  // A result that is larger is written past the cache. What another core reads next goes past it as
+  // soon as this core's own cache could not hold it: 128^3 on 2 ranks, 4.0 -> 3.3 ms.
+  static constexpr std::int64_t kMostCachedResultBytes = 16 * 1024 * 1024;
 
   ProgramProblem problem_;
   Sequence sequence_;
