@@ -212,8 +212,7 @@ def print_quick(outcome: dict):
             r
             for r in rows
             if r["direction"] == "backward"
-            and r["library"] == row["library"]
-            and r["options"] == row["options"]
+            and all(r[key] == row[key] for key in ("library", "options", "shape", "kind", "precision"))
         )
         beside = ""
         if not results.is_weft(row) and weft["forward"]:
