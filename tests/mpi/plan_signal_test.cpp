@@ -206,6 +206,7 @@ TEST(LargeSignals, AModeBecomesAPeakAndAModeAgain) {
   for (const bool in_place : {false, true}) {
     Options options;
     options.in_place = in_place;
+    options.engine = engines().front();
     Plan<Complex> plan(MPI_COMM_WORLD, shape, options);
     auto input = plan.make_input();
     auto output = in_place ? plan.output_in(input) : plan.make_output();
@@ -237,7 +238,9 @@ TEST(LargeSignals, ACosineBecomesAPeakAndACosineAgain) {
       value *= waves[static_cast<std::size_t>(axis)][static_cast<std::size_t>(index[axis])];
     return value.real();
   };
-  Plan<double> plan(MPI_COMM_WORLD, shape);
+  Options options;
+  options.engine = engines().front();
+  Plan<double> plan(MPI_COMM_WORLD, shape, options);
   auto input = plan.make_input();
   auto output = plan.make_output();
   input.fill(cosine);

@@ -328,7 +328,7 @@ std::vector<PlanCase> random_cases() {
   Random random(51);
   std::vector<PlanCase> cases;
   for (const Shape& shape : all_shapes())
-    for (int round = 0; round < 8; ++round) {
+    for (int round = 0; round < 6; ++round) {
       PlanCase c;
       c.shape = shape;
       cases.push_back(with_random_options(random, with_random_kinds(random, c)));
