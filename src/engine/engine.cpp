@@ -20,6 +20,7 @@ namespace weft {
 
 WEFT_API std::vector<std::string> engines();  // for users in weft/plan.hpp, a layer above
 
+const Engine& weft_engine();
 #ifdef WEFT_HAVE_MKL
 const Engine& mkl_engine();
 #endif
@@ -62,8 +63,9 @@ class Trial {
       fill<double>(in_);
     }
     void* out = spec_.in_place ? in_.data() : out_.data();
+    const AlignedMemory scratch(static_cast<std::size_t>(batch.scratch_bytes()));
     const double begin = now();
-    for (int run = 0; run < runs; ++run) batch.run(in_.data(), out);
+    for (int run = 0; run < runs; ++run) batch.run(in_.data(), out, scratch.data());
     return (now() - begin) / runs;
   }
 
@@ -99,6 +101,7 @@ double measure(const Batch& batch, const BatchSpec& spec) {
 
 std::span<const Engine* const> engine_table() {
   static const auto table = std::to_array<const Engine*>({
+      &weft_engine(),
 #ifdef WEFT_HAVE_MKL
       &mkl_engine(),
 #endif

@@ -1,5 +1,6 @@
 // Engine: a library that does batches of 1-D transforms, behind one small interface.
-// An engine is one file and one line in the table in engine.cpp. Engines know nothing of layouts, tiles or MPI.
+// An engine is one file and one line in the table in engine.cpp. Engines know nothing of layouts,
+// tiles or MPI.
 #pragma once
 
 #include <compare>
@@ -15,12 +16,14 @@ namespace weft {
 
 enum class BatchKind : int { c2c = 0, r2c = 1, c2r = 2 };
 
-/// `count` transforms of length `n`, both at least 1. Element j of transform i is at in[j * in_stride + i * in_distance], in
-/// elements of the input's own type (reals for the real side of r2c and c2r), and likewise for out. Not scaled. `n` is the
-/// length of the real side for r2c and c2r.
+/// `count` transforms of length `n`, both at least 1. Element j of transform i is at in[j *
+/// in_stride + i * in_distance], in elements of the input's own type (reals for the real side of
+/// r2c and c2r), and likewise for out. Not scaled. `n` is the length of the real side for r2c and
+/// c2r.
 struct BatchSpec {
   BatchKind kind = BatchKind::c2c;
-  Direction direction = Direction::forward;  ///< sign of the exponent: forward is -1 (r2c is forward, c2r backward)
+  Direction direction =
+      Direction::forward;  ///< sign of the exponent: forward is -1 (r2c is forward, c2r backward)
   Precision precision = Precision::double_;
   std::int64_t n = 1;
   std::int64_t count = 1;
@@ -33,12 +36,15 @@ struct BatchSpec {
   friend auto operator<=>(const BatchSpec&, const BatchSpec&) = default;
 };
 
-/// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c leave `in` unchanged,
-/// c2r may destroy it. run() may be called by several threads at once on different data.
+/// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c
+/// leave `in` unchanged, c2r may destroy it. run() may be called by several threads at once on
+/// different data.
 class Batch {
  public:
   virtual ~Batch() = default;
-  virtual void run(void* in, void* out) const = 0;
+  /// Memory that run() needs besides, aligned to cache lines.
+  virtual std::int64_t scratch_bytes() const { return 0; }
+  virtual void run(void* in, void* out, void* scratch) const = 0;
 };
 
 class Engine {
@@ -57,8 +63,8 @@ std::span<const Engine* const> engine_table();
 /// The engine of that name. Throws Error(unavailable) with the names that exist.
 const Engine& engine_named(std::string_view name);
 
-/// Seconds of one run of a batch of `spec` in cache on this rank: minimum of a few repetitions, about a millisecond in all.
-/// The result is remembered for the life of the process.
+/// Seconds of one run of a batch of `spec` in cache on this rank: minimum of a few repetitions,
+/// about a millisecond in all. The result is remembered for the life of the process.
 double measure_batch(const Engine& engine, const BatchSpec& spec);
 
 }  // namespace weft

@@ -189,7 +189,7 @@ template <class Real>
 class FftwBatch : public Batch {
  public:
   explicit FftwBatch(const BatchSpec& spec) : plans_(shared_plans<Real>(spec)) {}
-  void run(void* in, void* out) const override { plans_->execute(in, out); }
+  void run(void* in, void* out, void* /*scratch*/) const override { plans_->execute(in, out); }
 
  private:
   std::shared_ptr<const PlanSet<Real>> plans_;

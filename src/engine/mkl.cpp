@@ -77,7 +77,7 @@ class MklBatch : public Batch {
     check(DftiCommitDescriptor(descriptor_.get()), "DftiCommitDescriptor", spec_);
   }
 
-  void run(void* in, void* out) const override {
+  void run(void* in, void* out, void* /*scratch*/) const override {
     const bool is_forward = spec_.direction == Direction::forward;
     const auto compute = is_forward ? &DftiComputeForward : &DftiComputeBackward;
     const MKL_LONG status =

@@ -93,14 +93,15 @@ void Stage::choose_lanes() {
     best = distance;
   }
   rows_ = best != 1;
-  const std::int64_t bytes = std::max(spec_.source_element.bytes(), spec_.sink_element.bytes());
-  const std::int64_t line = kLineBytes / bytes;
+  const std::int64_t most = std::max(spec_.source_element.bytes(), spec_.sink_element.bytes());
+  const std::int64_t least = std::min(spec_.source_element.bytes(), spec_.sink_element.bytes());
   const std::int64_t points = std::max<std::int64_t>(1, spec_.n);
-  lanes_ = kTileBytes / (points * bytes);
-  if (rows_)
-    lanes_ = std::clamp<std::int64_t>(lanes_, 1, kMostLanes);
-  else
-    lanes_ = std::clamp<std::int64_t>(lanes_ / line * line, line, kMostLanes);
+  // Two lines of neighbours fill the vector registers of any engine; a long pencil has to do with
+  // one.
+  const std::int64_t lines = points * most * kLineBytes / least > kTileBytes ? 1 : 2;
+  const std::int64_t together = lines * kLineBytes / least;
+  lanes_ = kTileBytes / (points * most);
+  lanes_ = std::clamp(lanes_ / together * together, together, kMostLanes);
 }
 
 void Stage::choose_direct() {
@@ -169,6 +170,7 @@ void Stage::use_engine(const Engine& engine) {
     if (found != specs.end()) continue;
     specs.push_back(spec);
     batches_.push_back(engine.make(spec));
+    scratch_bytes_ = std::max(scratch_bytes_, batches_.back()->scratch_bytes());
   }
 }
 
@@ -264,7 +266,7 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
     load(tile, call, in);
   if (direct_sink_)
     out = address(tiling_.segments[cell.first_sink], tile, spec_.sink_element.bytes(), call);
-  batch.run(in, out);
+  batch.run(in, out, workspace + 2 * tile_bytes_);
   if (!direct_sink_) store(tile, call, out);
 }
 

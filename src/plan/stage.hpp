@@ -52,7 +52,7 @@ class Stage {
   const Engine* engine() const noexcept { return engine_; }
 
   /// Cache memory that run() needs, for each thread.
-  std::int64_t workspace_bytes() const noexcept { return 2 * tile_bytes_; }
+  std::int64_t workspace_bytes() const noexcept { return 2 * tile_bytes_ + scratch_bytes_; }
   /// Bytes read and written by a run over all tiles.
   std::int64_t traffic_bytes() const;
 
@@ -84,6 +84,7 @@ class Stage {
   bool direct_sink_ = false;    // the engine writes the sink itself
   Tiling tiling_;
   std::int64_t tile_bytes_ = 0;
+  std::int64_t scratch_bytes_ = 0;  // of the engine
   CopyFunction load_copy_ = nullptr;
   CopyFunction store_copy_ = nullptr;
   const Engine* engine_ = nullptr;

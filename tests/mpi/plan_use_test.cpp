@@ -34,6 +34,11 @@ Options with_exchange(const std::string& name) {
   return options;
 }
 
+bool same_bits(const std::vector<Complex>& a, const std::vector<Complex>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Complex)) == 0);
+}
+
 /// A communicator of MPI's own, freed at the end.
 class Comm {
  public:
@@ -168,8 +173,7 @@ TEST_P(PlansWith, GiveTheSameBitsWithTwoThreads) {
     plan.forward(input, output);
     const std::vector<Complex> got(output.data(), output.data() + output.field_stride());
     if (!expected) expected = got;
-    EXPECT_EQ(got.size(), expected->size());
-    EXPECT_EQ(std::memcmp(got.data(), expected->data(), got.size() * sizeof(Complex)), 0);
+    EXPECT_TRUE(same_bits(got, *expected));
   }
 }
 
@@ -236,8 +240,7 @@ TEST(Plans, MadeAgainGiveTheSameBits) {
         plan.forward(input, output);
         const std::vector<Complex> got(output.data(), output.data() + output.field_stride());
         if (!expected) expected = got;
-        EXPECT_EQ(std::memcmp(got.data(), expected->data(), got.size() * sizeof(Complex)), 0)
-            << engine << " over " << count << " axes";
+        EXPECT_TRUE(same_bits(got, *expected)) << engine << " over " << count << " axes";
       }
     }
 }

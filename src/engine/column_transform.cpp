@@ -1,0 +1,345 @@
+// The passes of a ColumnTransform, and how n is cut into them.
+#include "engine/column_transform.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+/// Blocks up to this size are transformed pass by pass, larger ones part by part: a core's L1.
+constexpr std::int64_t kBlockBytes = 32 * 1024;
+
+/// A prime factor up to this is a pass of its own.
+constexpr std::int64_t kLargestPass = 61;
+
+/// What a pass costs per point by its radix (measured; in ns on one machine, but only the ratios
+/// matter). 0: it is not offered.
+constexpr double kCost[kLongestButterfly + 1] = {0,    0,    0.62, 0.72, 0.68, 1.08, 0.98,
+                                                 1.27, 0.90, 1.45, 1.65, 2.35, 0,    2.76};
+
+double cost_of(int radix) {
+  return radix <= kLongestButterfly ? kCost[radix] : 0.25 * static_cast<double>(radix);
+}
+
+std::int64_t smallest_prime_factor(std::int64_t n) {
+  for (std::int64_t p = 2; p * p <= n; ++p)
+    if (n % p == 0) return p;
+  return n;
+}
+
+std::int64_t largest_prime_factor(std::int64_t n) {
+  std::int64_t prime = 1;
+  for (; n > 1; n /= prime) prime = smallest_prime_factor(n);
+  return prime;
+}
+
+/// The factors of n whose passes cost least, largest first.
+std::vector<int> cheapest_radices(std::int64_t n) {
+  std::vector<int> best;
+  double best_cost = std::numeric_limits<double>::infinity();
+  std::vector<int> now;
+  const auto search = [&](auto& self, std::int64_t rest, int most, double cost) -> void {
+    if (cost >= best_cost) return;
+    if (rest == 1) {
+      best = now;
+      best_cost = cost;
+      return;
+    }
+    const auto deeper = [&](int radix) {
+      now.push_back(radix);
+      self(self, rest / radix, radix, cost + cost_of(radix));
+      now.pop_back();
+    };
+    for (int radix = std::min(most, kLongestButterfly); radix > 1; --radix)
+      if (rest % radix == 0 && kCost[radix] > 0) deeper(radix);
+    const std::int64_t prime = smallest_prime_factor(rest);
+    if (prime > kLongestButterfly) deeper(static_cast<int>(prime));
+  };
+  search(search, n, std::numeric_limits<int>::max(), 0);
+  std::sort(best.begin(), best.end(), std::greater<>{});
+  return best;
+}
+
+/// exp(-2 pi i numerator / denominator).
+template <class Real>
+Twiddle<Real> root(std::int64_t numerator, std::int64_t denominator) {
+  const long double angle = 2 * std::numbers::pi_v<long double> *
+                            static_cast<long double>(numerator % denominator) /
+                            static_cast<long double>(denominator);
+  return {static_cast<Real>(std::cos(angle)), static_cast<Real>(-std::sin(angle))};
+}
+
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> load_lanes(const Lanes<const Real>& in, std::int64_t j) {
+  const Real* from = in.base + 2 * j * in.stride;
+  return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
+}
+template <class Real>
+[[gnu::always_inline]] inline void store_lanes(const Lanes<Real>& out, std::int64_t k,
+                                               const Column<Real>& value) {
+  Real* to = out.base + 2 * k * out.stride;
+  const auto [low, high] = joined<Real>(value);
+  store_pack(to, low);
+  store_pack(to + kWidth<Real>, high);
+}
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> exchanged(const Column<Real>& value) {
+  return {value.im, value.re};
+}
+
+}  // namespace
+
+template <class Real>
+ColumnTransform<Real>::ColumnTransform(std::int64_t n) : n_(n) {
+  if (largest_prime_factor(n) > kLargestPass) {
+    make_chirp();
+    return;
+  }
+  std::int64_t length = n;
+  for (const int radix : cheapest_radices(n)) {
+    passes_.push_back(make_pass(radix, length));
+    length /= radix;
+    if (radix > kLongestButterfly)
+      spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
+  }
+  for (Pass& pass : passes_) {
+    pass.frequency_step = n_ / pass.radix;
+    pass.spare = n_;
+  }
+  find_positions();
+}
+
+template <class Real>
+void ColumnTransform<Real>::make_chirp() {
+  std::int64_t m = 2 * n_ - 1;
+  while (largest_prime_factor(m) > 7) ++m;
+  chirp_.transform = std::make_unique<ColumnTransform>(m);
+  spare_columns_ = 2 * chirp_.transform->work_columns();
+  positions_.resize(static_cast<std::size_t>(n_));
+  std::iota(positions_.begin(), positions_.end(), 0);
+  std::vector<Column<Real>> inverse(static_cast<std::size_t>(chirp_.transform->work_columns()));
+  for (std::int64_t j = 0; j < n_; ++j) {
+    const Twiddle<Real> factor = root<Real>(j * j, 2 * n_);
+    chirp_.factors.push_back(factor);
+    for (const std::int64_t at : {j, (m - j) % m}) {
+      inverse[static_cast<std::size_t>(at)].re[0] = factor.re;
+      inverse[static_cast<std::size_t>(at)].im[0] = -factor.im;
+    }
+  }
+  chirp_.transform->run(inverse.data());
+  for (std::int64_t k = 0; k < m; ++k) {
+    const auto at = static_cast<std::size_t>(chirp_.transform->position(k));
+    chirp_.filter.push_back(
+        {inverse[at].re[0] / static_cast<Real>(m), inverse[at].im[0] / static_cast<Real>(m)});
+  }
+}
+
+template <class Real>
+void ColumnTransform<Real>::run_chirp(Column<Real>* work) const {
+  const ColumnTransform& transform = *chirp_.transform;
+  Column<Real>* const first = work + n_;
+  Column<Real>* const second = first + transform.work_columns();
+  for (std::int64_t j = 0; j < n_; ++j)
+    first[j] = work[j] * chirp_.factors[static_cast<std::size_t>(j)];
+  std::fill(first + n_, first + transform.n(), Column<Real>{});
+  transform.run(first);
+  // Parts change places, so that the next transform is the inverse one.
+  for (std::int64_t k = 0; k < transform.n(); ++k)
+    second[k] =
+        exchanged(first[transform.position(k)] * chirp_.filter[static_cast<std::size_t>(k)]);
+  transform.run(second);
+  for (std::int64_t k = 0; k < n_; ++k)
+    work[k] =
+        exchanged(second[transform.position(k)]) * chirp_.factors[static_cast<std::size_t>(k)];
+}
+
+template <class Real>
+auto ColumnTransform<Real>::make_pass(int radix, std::int64_t length) -> Pass {
+  Pass pass;
+  pass.radix = radix;
+  pass.length = length;
+  pass.run = &ColumnTransform::run_any;
+  for (std::int64_t j = 1; j < length / radix; ++j)
+    for (int q = 1; q < radix; ++q) pass.twiddles.push_back(root<Real>(j * q, length));
+  choose_unrolled<2>(pass);
+  if (radix > kLongestButterfly)
+    for (int k = 0; k < radix; ++k) pass.roots.push_back(root<Real>(k, radix));
+  return pass;
+}
+
+template <class Real>
+template <int kRadix>
+void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
+  if constexpr (kCost[kRadix] > 0)
+    if (pass.radix == kRadix) {
+      pass.run = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::work>;
+      pass.load[0] = &ColumnTransform::run_unrolled<kRadix, Place::lanes, Place::work>;
+      pass.load[1] = &ColumnTransform::run_unrolled<kRadix, Place::exchanged, Place::work>;
+      pass.store[0] = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::lanes>;
+      pass.store[1] = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::exchanged>;
+    }
+  if constexpr (kRadix < kLongestButterfly) choose_unrolled<kRadix + 1>(pass);
+}
+
+// A pass sends frequency k = q + radix * k' to block q, as its frequency k'.
+template <class Real>
+void ColumnTransform<Real>::find_positions() {
+  positions_.resize(static_cast<std::size_t>(n_));
+  if (!passes_.empty())
+    passes_.back().frequencies.resize(static_cast<std::size_t>(n_ / passes_.back().radix));
+  for (std::int64_t k = 0; k < n_; ++k) {
+    std::int64_t rest = k;
+    std::int64_t position = 0;
+    for (const Pass& pass : passes_) {
+      position += rest % pass.radix * (pass.length / pass.radix);
+      rest /= pass.radix;
+    }
+    positions_[static_cast<std::size_t>(k)] = position;
+    if (!passes_.empty() && position % passes_.back().radix == 0)
+      passes_.back().frequencies[static_cast<std::size_t>(position / passes_.back().radix)] = k;
+  }
+}
+
+template <class Real>
+void ColumnTransform<Real>::run(Column<Real>* work, Lanes<const Real> in, Lanes<Real> out,
+                                bool exchanged) const {
+  const Call call{work, in, out, exchanged};
+  if (in.base != nullptr && (passes_.size() < 2 || passes_.front().load[0] == nullptr))
+    copy_in(call);
+  if (chirp_.transform) run_chirp(work);
+  if (!passes_.empty()) descend(0, work, call);
+  if (out.base != nullptr && (passes_.size() < 2 || passes_.back().store[0] == nullptr))
+    copy_out(call);
+}
+
+template <class Real>
+void ColumnTransform<Real>::copy_in(const Call& call) const {
+  for (std::int64_t j = 0; j < n_; ++j) {
+    const Column<Real> value = load_lanes(call.in, j);
+    call.work[j] = call.exchanged ? exchanged(value) : value;
+  }
+}
+
+template <class Real>
+void ColumnTransform<Real>::copy_out(const Call& call) const {
+  for (std::int64_t k = 0; k < n_; ++k) {
+    const Column<Real>& value = call.work[position(k)];
+    store_lanes(call.out, k, call.exchanged ? exchanged(value) : value);
+  }
+}
+
+template <class Real>
+auto ColumnTransform<Real>::run_of(std::size_t number, const Call& call) const -> Run {
+  const Pass& pass = passes_[number];
+  if (passes_.size() < 2 || pass.load[0] == nullptr) return pass.run;
+  if (number == 0 && call.in.base != nullptr) return pass.load[call.exchanged];
+  if (number + 1 == passes_.size() && call.out.base != nullptr) return pass.store[call.exchanged];
+  return pass.run;
+}
+
+// Passes from `first` on, over one block of that pass.
+template <class Real>
+void ColumnTransform<Real>::descend(std::size_t first, Column<Real>* data, const Call& call) const {
+  const Pass& pass = passes_[first];
+  if (pass.length * static_cast<std::int64_t>(sizeof(Column<Real>)) <= kBlockBytes) {
+    std::int64_t blocks = 1;
+    for (std::size_t p = first; p < passes_.size(); ++p) {
+      run_of(p, call)(passes_[p], data, blocks, call);
+      blocks *= passes_[p].radix;
+    }
+    return;
+  }
+  run_of(first, call)(pass, data, 1, call);
+  if (first + 1 == passes_.size()) return;
+  for (int q = 0; q < pass.radix; ++q)
+    descend(first + 1, data + q * (pass.length / pass.radix), call);
+}
+
+template <class Real>
+template <int kRadix, typename ColumnTransform<Real>::Place kFrom,
+          typename ColumnTransform<Real>::Place kTo>
+void ColumnTransform<Real>::run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
+                                         const Call& call) {
+  const std::int64_t step = pass.length / kRadix;
+  const std::int64_t first_block = (data - call.work) / pass.length;
+  const auto load = [&](std::int64_t j) WEFT_INLINE {
+    if constexpr (kFrom == Place::work) return data[j];
+    if constexpr (kFrom == Place::lanes) return load_lanes(call.in, j);
+    if constexpr (kFrom == Place::exchanged) return exchanged(load_lanes(call.in, j));
+  };
+  for (std::int64_t block = 0; block < blocks; ++block, data += pass.length) {
+    const auto store = [&](std::int64_t j, auto q, const Column<Real>& value) WEFT_INLINE {
+      if constexpr (kTo == Place::work) {
+        data[j + q * step] = value;
+      } else {  // the last pass, where step is 1
+        const std::int64_t k = pass.frequencies[static_cast<std::size_t>(first_block + block)] +
+                               q * pass.frequency_step;
+        store_lanes(call.out, k, kTo == Place::exchanged ? exchanged(value) : value);
+      }
+    };
+    {
+      Column<Real> x[kRadix];
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load(q * step); });
+      butterfly<kRadix>(x);
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { store(0, q, x[q]); });
+    }
+    const Twiddle<Real>* twiddles = pass.twiddles.data();
+    for (std::int64_t j = 1; j < step; ++j, twiddles += kRadix - 1) {
+      Column<Real> x[kRadix];
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load(j + q * step); });
+      butterfly<kRadix>(x);
+      data[j] = x[0];
+      unrolled<kRadix - 1>([&](auto q)
+                               WEFT_INLINE { data[j + (q + 1) * step] = x[q + 1] * twiddles[q]; });
+    }
+  }
+}
+
+// By the definition; for primes that are too long to be unrolled.
+template <class Real>
+void ColumnTransform<Real>::run_any(const Pass& pass, Column<Real>* data, std::int64_t blocks,
+                                    const Call& call) {
+  const int radix = pass.radix;
+  const int pairs = radix / 2;
+  const std::int64_t step = pass.length / radix;
+  Column<Real>* sums = call.work + pass.spare;
+  Column<Real>* differences = sums + pairs;
+  for (std::int64_t at = 0; at < blocks * step; ++at) {
+    const std::int64_t j = at % step;
+    Column<Real>* x = data + at / step * pass.length + j;
+    const Twiddle<Real>* twiddles = pass.twiddles.data() + (j - 1) * (radix - 1);
+    const auto put = [&](int k, const Column<Real>& value) {
+      x[k * step] = j == 0 || k == 0 ? value : value * twiddles[k - 1];
+    };
+    const Column<Real> first = x[0];
+    Column<Real> total = first;
+    for (int p = 0; p < pairs; ++p) {
+      sums[p] = x[(p + 1) * step] + x[(radix - 1 - p) * step];
+      differences[p] = x[(p + 1) * step] - x[(radix - 1 - p) * step];
+      total = total + sums[p];
+    }
+    put(0, total);
+    for (int k = 1; k <= pairs; ++k) {
+      Column<Real> even = first;
+      Column<Real> odd{};
+      int angle = 0;
+      for (int p = 0; p < pairs; ++p) {
+        angle = (angle + k) % radix;
+        const Twiddle<Real> w = pass.roots[static_cast<std::size_t>(angle)];
+        even = {even.re + w.re * sums[p].re, even.im + w.re * sums[p].im};
+        odd = {odd.re + w.im * differences[p].re, odd.im + w.im * differences[p].im};
+      }
+      put(k, {even.re - odd.im, even.im + odd.re});
+      put(radix - k, {even.re + odd.im, even.im - odd.re});
+    }
+  }
+}
+
+template class ColumnTransform<double>;
+template class ColumnTransform<float>;
+
+}  // namespace weft

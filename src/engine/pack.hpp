@@ -1,0 +1,106 @@
+// Pack: a vector register of reals, and the few shuffles that the engine "weft" needs. Written with
+// the vector extensions of GCC and Clang, so that one text serves SSE, AVX, AVX-512 and NEON.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace weft {
+
+// On a lambda: it is inlined early enough for what it captures to stay in registers.
+#define WEFT_INLINE __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+inline constexpr int kPackBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kPackBytes = 32;
+#else
+inline constexpr int kPackBytes = 16;
+#endif
+
+template <class Real>
+struct PackType;
+template <>
+struct PackType<double> {
+  using type [[gnu::vector_size(kPackBytes)]] = double;
+};
+template <>
+struct PackType<float> {
+  using type [[gnu::vector_size(kPackBytes)]] = float;
+};
+template <class Real>
+using Pack = typename PackType<Real>::type;
+
+/// Reals in a pack.
+template <class Real>
+inline constexpr int kWidth = kPackBytes / static_cast<int>(sizeof(Real));
+
+/// A complex number in each lane.
+template <class Real>
+struct Column {
+  Pack<Real> re;
+  Pack<Real> im;
+};
+
+/// Addresses are aligned to the real only.
+template <class Real>
+[[gnu::always_inline]] inline Pack<Real> load_pack(const Real* from) {
+  Pack<Real> pack;
+  std::memcpy(&pack, from, sizeof pack);
+  return pack;
+}
+template <class Real>
+[[gnu::always_inline]] inline void store_pack(Real* to, const Pack<Real>& pack) {
+  std::memcpy(to, &pack, sizeof pack);
+}
+
+/// Complex numbers that follow one another in `low` and `high`, with their parts apart.
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> split(const Pack<Real>& low, const Pack<Real>& high) {
+  constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real>>{};
+  const auto pick = [&]<int... kLanes>(std::integer_sequence<int, kLanes...>, auto part)
+      WEFT_INLINE {
+    return __builtin_shufflevector(low, high, (2 * kLanes + part)...);
+  };
+  return {pick(lanes, std::integral_constant<int, 0>{}),
+          pick(lanes, std::integral_constant<int, 1>{})};
+}
+
+/// The inverse of split(): its `low` and `high`.
+template <class Real>
+[[gnu::always_inline]] inline std::pair<Pack<Real>, Pack<Real>> joined(const Column<Real>& column) {
+  constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real>>{};
+  const auto pick = [&]<int... kLanes>(std::integer_sequence<int, kLanes...>, auto half)
+      WEFT_INLINE {
+    return __builtin_shufflevector(
+        column.re, column.im,
+        (half * kWidth<Real> / 2 + kLanes / 2 + kLanes % 2 * kWidth<Real>)...);
+  };
+  return {pick(lanes, std::integral_constant<int, 0>{}),
+          pick(lanes, std::integral_constant<int, 1>{})};
+}
+
+/// Turns the square of kWidth packs about its diagonal: lane j of pack i changes places with lane i
+/// of pack j. One step for each bit of the indices.
+template <class Real, int kStep = 1>
+[[gnu::always_inline]] inline void transpose(Pack<Real>* square) {
+  if constexpr (kStep < kWidth<Real>) {
+    constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real>>{};
+    const auto mix = [&]<int... kLanes>(Pack<Real> & a, Pack<Real> & b,
+                                        std::integer_sequence<int, kLanes...>) WEFT_INLINE {
+      const Pack<Real> first = __builtin_shufflevector(
+          a, b, ((kLanes & kStep) == 0 ? kLanes : kWidth<Real> + kLanes - kStep)...);
+      const Pack<Real> second = __builtin_shufflevector(
+          a, b, ((kLanes & kStep) == 0 ? kLanes + kStep : kWidth<Real> + kLanes)...);
+      a = first;
+      b = second;
+    };
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth<Real>; ++i)
+      if ((i & kStep) == 0) mix(square[i], square[i + kStep], lanes);
+    transpose<Real, 2 * kStep>(square);
+  }
+}
+
+}  // namespace weft

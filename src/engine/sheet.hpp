@@ -1,0 +1,149 @@
+// Sheet: as many signals as a pack has lanes, lying anywhere in memory, read into and written from
+// columns. Signals next to each other (lanes) are read a pack at a time; signals that are
+// contiguous (rows) in squares turned in registers; all others, and what is left over, one by one.
+#pragma once
+
+#include <algorithm>
+
+#include "engine/pack.hpp"
+
+namespace weft {
+
+/// Element j of signal i is at base[(j * stride + i * distance) * kParts], with kParts reals.
+template <class Value>
+struct Sheet {
+  Value* base;  ///< a real type, const where it is only read
+  std::int64_t stride;
+  std::int64_t distance;
+  std::int64_t signals;  ///< at most the width of a pack
+};
+
+template <class Real>
+inline bool is_lanes(const Sheet<Real>& sheet, int width) {
+  return sheet.distance == 1 && sheet.signals == width;
+}
+template <class Real>
+inline bool is_rows(const Sheet<Real>& sheet, int width) {
+  return sheet.stride == 1 && sheet.signals == width;
+}
+
+/// Calls put(j, column) for each of `points` complex elements of the signals.
+template <class Real, class Put>
+void read_complex(const Sheet<const Real>& sheet, std::int64_t points, Put put) {
+  constexpr int kLanes = kWidth<Real>;
+  std::int64_t j = 0;
+  if (is_lanes(sheet, kLanes)) {
+    for (; j < points; ++j) {
+      const Real* from = sheet.base + 2 * j * sheet.stride;
+      put(j, split<Real>(load_pack(from), load_pack(from + kLanes)));
+    }
+  } else if (is_rows(sheet, kLanes)) {
+    for (; j + kLanes / 2 <= points; j += kLanes / 2) {
+      Pack<Real> square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i)
+        square[i] = load_pack(sheet.base + 2 * (j + i * sheet.distance));
+      transpose<Real>(square);
+#pragma GCC unroll 16
+      for (int p = 0; p < kLanes / 2; ++p)
+        put(j + p, Column<Real>{square[2 * p], square[2 * p + 1]});
+    }
+  }
+  for (; j < points; ++j) {
+    Column<Real> column{};
+    for (int i = 0; i < sheet.signals; ++i) {
+      const Real* from = sheet.base + 2 * (j * sheet.stride + i * sheet.distance);
+      column.re[i] = from[0];
+      column.im[i] = from[1];
+    }
+    put(j, column);
+  }
+}
+
+/// Stores get(j) as element j of the signals, for each of `points` complex elements.
+template <class Real, class Get>
+void write_complex(const Sheet<Real>& sheet, std::int64_t points, Get get) {
+  constexpr int kLanes = kWidth<Real>;
+  std::int64_t j = 0;
+  if (is_lanes(sheet, kLanes)) {
+    for (; j < points; ++j) {
+      Real* to = sheet.base + 2 * j * sheet.stride;
+      const auto [low, high] = joined<Real>(get(j));
+      store_pack(to, low);
+      store_pack(to + kLanes, high);
+    }
+  } else if (is_rows(sheet, kLanes)) {
+    for (; j + kLanes / 2 <= points; j += kLanes / 2) {
+      Pack<Real> square[kLanes];
+#pragma GCC unroll 16
+      for (int p = 0; p < kLanes / 2; ++p) {
+        const Column<Real> column = get(j + p);
+        square[2 * p] = column.re;
+        square[2 * p + 1] = column.im;
+      }
+      transpose<Real>(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i)
+        store_pack(sheet.base + 2 * (j + i * sheet.distance), square[i]);
+    }
+  }
+  for (; j < points; ++j) {
+    const Column<Real> column = get(j);
+    for (int i = 0; i < sheet.signals; ++i) {
+      Real* to = sheet.base + 2 * (j * sheet.stride + i * sheet.distance);
+      to[0] = column.re[i];
+      to[1] = column.im[i];
+    }
+  }
+}
+
+/// Calls put(j, pack) for each of `points` real elements of the signals.
+template <class Real, class Put>
+void read_real(const Sheet<const Real>& sheet, std::int64_t points, Put put) {
+  constexpr int kLanes = kWidth<Real>;
+  std::int64_t j = 0;
+  if (is_lanes(sheet, kLanes)) {
+    for (; j < points; ++j) put(j, load_pack(sheet.base + j * sheet.stride));
+  } else if (is_rows(sheet, kLanes)) {
+    for (; j + kLanes <= points; j += kLanes) {
+      Pack<Real> square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) square[i] = load_pack(sheet.base + j + i * sheet.distance);
+      transpose<Real>(square);
+#pragma GCC unroll 16
+      for (int p = 0; p < kLanes; ++p) put(j + p, square[p]);
+    }
+  }
+  for (; j < points; ++j) {
+    Pack<Real> pack{};
+    for (int i = 0; i < sheet.signals; ++i)
+      pack[i] = sheet.base[j * sheet.stride + i * sheet.distance];
+    put(j, pack);
+  }
+}
+
+/// Stores get(j) as element j of the signals, for each of `points` real elements.
+template <class Real, class Get>
+void write_real(const Sheet<Real>& sheet, std::int64_t points, Get get) {
+  constexpr int kLanes = kWidth<Real>;
+  std::int64_t j = 0;
+  if (is_lanes(sheet, kLanes)) {
+    for (; j < points; ++j) store_pack(sheet.base + j * sheet.stride, get(j));
+  } else if (is_rows(sheet, kLanes)) {
+    for (; j + kLanes <= points; j += kLanes) {
+      Pack<Real> square[kLanes];
+#pragma GCC unroll 16
+      for (int p = 0; p < kLanes; ++p) square[p] = get(j + p);
+      transpose<Real>(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) store_pack(sheet.base + j + i * sheet.distance, square[i]);
+    }
+  }
+  for (; j < points; ++j) {
+    const Pack<Real> pack = get(j);
+    for (int i = 0; i < sheet.signals; ++i)
+      sheet.base[j * sheet.stride + i * sheet.distance] = pack[i];
+  }
+}
+
+}  // namespace weft
