@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 
 namespace weft {
 namespace {
@@ -73,18 +72,26 @@ Twiddle<Real> root(std::int64_t numerator, std::int64_t denominator) {
   return {static_cast<Real>(std::cos(angle)), static_cast<Real>(-std::sin(angle))};
 }
 
+// Fetches what the next call will load there, while this one computes.
 template <class Real>
-[[gnu::always_inline]] inline Column<Real> load_lanes(const Lanes<const Real>& in, std::int64_t j) {
-  const Real* from = in.base + 2 * j * in.stride;
+[[gnu::always_inline]] inline Column<Real> load_lanes(const LanesIn<Real>& in, std::int64_t j) {
+  const Real* from = in.rows[j] + in.first;
+  __builtin_prefetch(from + 2 * kWidth<Real>);
+  __builtin_prefetch(from + 3 * kWidth<Real>);
   return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
 }
-template <class Real>
-[[gnu::always_inline]] inline void store_lanes(const Lanes<Real>& out, std::int64_t k,
+template <class Real, bool kStreaming>
+[[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t k,
                                                const Column<Real>& value) {
-  Real* to = out.base + 2 * k * out.stride;
-  const auto [low, high] = joined<Real>(value);
-  store_pack(to, low);
-  store_pack(to + kWidth<Real>, high);
+  Real* to = out.rows[k] + out.first;
+  const auto [low, high] = joined<Real>({value.re * out.factor, value.im * out.factor});
+  if constexpr (kStreaming) {
+    stream_pack(to, low);
+    stream_pack(to + kWidth<Real>, high);
+  } else {
+    store_pack(to, low);
+    store_pack(to + kWidth<Real>, high);
+  }
 }
 template <class Real>
 [[gnu::always_inline]] inline Column<Real> exchanged(const Column<Real>& value) {
@@ -94,9 +101,10 @@ template <class Real>
 }  // namespace
 
 template <class Real>
-ColumnTransform<Real>::ColumnTransform(std::int64_t n) : n_(n) {
+ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_(n) {
   if (largest_prime_factor(n) > kLargestPass) {
     make_chirp();
+    find_positions(direction);
     return;
   }
   std::int64_t length = n;
@@ -106,21 +114,19 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n) : n_(n) {
     if (radix > kLongestButterfly)
       spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
   }
+  find_positions(direction);
   for (Pass& pass : passes_) {
-    pass.frequency_step = n_ / pass.radix;
+    pass.frequencies = frequencies_.data();
     pass.spare = n_;
   }
-  find_positions();
 }
 
 template <class Real>
 void ColumnTransform<Real>::make_chirp() {
   std::int64_t m = 2 * n_ - 1;
   while (largest_prime_factor(m) > 7) ++m;
-  chirp_.transform = std::make_unique<ColumnTransform>(m);
+  chirp_.transform = std::make_unique<ColumnTransform>(m, Direction::forward);
   spare_columns_ = 2 * chirp_.transform->work_columns();
-  positions_.resize(static_cast<std::size_t>(n_));
-  std::iota(positions_.begin(), positions_.end(), 0);
   std::vector<Column<Real>> inverse(static_cast<std::size_t>(chirp_.transform->work_columns()));
   for (std::int64_t j = 0; j < n_; ++j) {
     const Twiddle<Real> factor = root<Real>(j * j, 2 * n_);
@@ -177,67 +183,51 @@ void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
   if constexpr (kCost[kRadix] > 0)
     if (pass.radix == kRadix) {
       pass.run = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::work>;
-      pass.load[0] = &ColumnTransform::run_unrolled<kRadix, Place::lanes, Place::work>;
-      pass.load[1] = &ColumnTransform::run_unrolled<kRadix, Place::exchanged, Place::work>;
-      pass.store[0] = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::lanes>;
-      pass.store[1] = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::exchanged>;
+      pass.load = &ColumnTransform::run_unrolled<kRadix, Place::lanes, Place::work>;
+      pass.store = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::lanes>;
+      pass.stream = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::streamed>;
     }
   if constexpr (kRadix < kLongestButterfly) choose_unrolled<kRadix + 1>(pass);
 }
 
-// A pass sends frequency k = q + radix * k' to block q, as its frequency k'.
+// A pass sends frequency k = q + radix * k' to block q, as its frequency k'. With sign +1,
+// frequency k is where -k is with sign -1.
 template <class Real>
-void ColumnTransform<Real>::find_positions() {
+void ColumnTransform<Real>::find_positions(Direction direction) {
   positions_.resize(static_cast<std::size_t>(n_));
-  if (!passes_.empty())
-    passes_.back().frequencies.resize(static_cast<std::size_t>(n_ / passes_.back().radix));
+  frequencies_.resize(static_cast<std::size_t>(n_));
   for (std::int64_t k = 0; k < n_; ++k) {
     std::int64_t rest = k;
-    std::int64_t position = 0;
+    std::int64_t position = chirp_.transform ? k : 0;
     for (const Pass& pass : passes_) {
       position += rest % pass.radix * (pass.length / pass.radix);
       rest /= pass.radix;
     }
-    positions_[static_cast<std::size_t>(k)] = position;
-    if (!passes_.empty() && position % passes_.back().radix == 0)
-      passes_.back().frequencies[static_cast<std::size_t>(position / passes_.back().radix)] = k;
+    const std::int64_t frequency = direction == Direction::forward ? k : (n_ - k) % n_;
+    positions_[static_cast<std::size_t>(frequency)] = position;
+    frequencies_[static_cast<std::size_t>(position)] = frequency;
   }
 }
 
 template <class Real>
-void ColumnTransform<Real>::run(Column<Real>* work, Lanes<const Real> in, Lanes<Real> out,
-                                bool exchanged) const {
-  const Call call{work, in, out, exchanged};
-  if (in.base != nullptr && (passes_.size() < 2 || passes_.front().load[0] == nullptr))
-    copy_in(call);
+void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
+                                const LanesOut<Real>& out) const {
+  const Call call{work, in, out};
+  if (in.rows != nullptr && !loads_and_stores())
+    for (std::int64_t j = 0; j < n_; ++j) work[j] = load_lanes(in, j);
   if (chirp_.transform) run_chirp(work);
   if (!passes_.empty()) descend(0, work, call);
-  if (out.base != nullptr && (passes_.size() < 2 || passes_.back().store[0] == nullptr))
-    copy_out(call);
-}
-
-template <class Real>
-void ColumnTransform<Real>::copy_in(const Call& call) const {
-  for (std::int64_t j = 0; j < n_; ++j) {
-    const Column<Real> value = load_lanes(call.in, j);
-    call.work[j] = call.exchanged ? exchanged(value) : value;
-  }
-}
-
-template <class Real>
-void ColumnTransform<Real>::copy_out(const Call& call) const {
-  for (std::int64_t k = 0; k < n_; ++k) {
-    const Column<Real>& value = call.work[position(k)];
-    store_lanes(call.out, k, call.exchanged ? exchanged(value) : value);
-  }
+  if (out.rows != nullptr && !loads_and_stores())
+    for (std::int64_t k = 0; k < n_; ++k) store_lanes<Real, false>(out, k, work[position(k)]);
 }
 
 template <class Real>
 auto ColumnTransform<Real>::run_of(std::size_t number, const Call& call) const -> Run {
   const Pass& pass = passes_[number];
-  if (passes_.size() < 2 || pass.load[0] == nullptr) return pass.run;
-  if (number == 0 && call.in.base != nullptr) return pass.load[call.exchanged];
-  if (number + 1 == passes_.size() && call.out.base != nullptr) return pass.store[call.exchanged];
+  if (!loads_and_stores()) return pass.run;
+  if (number == 0 && call.in.rows != nullptr) return pass.load;
+  if (number + 1 == passes_.size() && call.out.rows != nullptr)
+    return call.out.streaming ? pass.stream : pass.store;
   return pass.run;
 }
 
@@ -265,21 +255,17 @@ template <int kRadix, typename ColumnTransform<Real>::Place kFrom,
 void ColumnTransform<Real>::run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                                          const Call& call) {
   const std::int64_t step = pass.length / kRadix;
-  const std::int64_t first_block = (data - call.work) / pass.length;
   const auto load = [&](std::int64_t j) WEFT_INLINE {
     if constexpr (kFrom == Place::work) return data[j];
     if constexpr (kFrom == Place::lanes) return load_lanes(call.in, j);
-    if constexpr (kFrom == Place::exchanged) return exchanged(load_lanes(call.in, j));
   };
   for (std::int64_t block = 0; block < blocks; ++block, data += pass.length) {
+    const std::int64_t* frequencies = pass.frequencies + (data - call.work);
     const auto store = [&](std::int64_t j, auto q, const Column<Real>& value) WEFT_INLINE {
-      if constexpr (kTo == Place::work) {
+      if constexpr (kTo == Place::work)
         data[j + q * step] = value;
-      } else {  // the last pass, where step is 1
-        const std::int64_t k = pass.frequencies[static_cast<std::size_t>(first_block + block)] +
-                               q * pass.frequency_step;
-        store_lanes(call.out, k, kTo == Place::exchanged ? exchanged(value) : value);
-      }
+      else  // the last pass, where step is 1
+        store_lanes<Real, kTo == Place::streamed>(call.out, frequencies[q], value);
     };
     {
       Column<Real> x[kRadix];

@@ -9,21 +9,29 @@
 #include <vector>
 
 #include "engine/butterfly.hpp"
+#include "weft/kinds.hpp"
 
 namespace weft {
 
 /// A pack's width of signals next to each other: complex element j of all of them at
-/// base + 2 * j * stride.
-template <class Value>
-struct Lanes {
-  Value* base = nullptr;
-  std::int64_t stride = 1;
+/// rows[j] + first.
+template <class Real>
+struct LanesIn {
+  const Real* const* rows = nullptr;
+  std::int64_t first = 0;  ///< reals
+};
+template <class Real>
+struct LanesOut {
+  Real* const* rows = nullptr;
+  std::int64_t first = 0;  ///< reals
+  Real factor = 1;         ///< multiplies what is stored
+  bool streaming = false;  ///< past the cache; addresses are then aligned to packs
 };
 
 template <class Real>
 class ColumnTransform {
  public:
-  explicit ColumnTransform(std::int64_t n);
+  ColumnTransform(std::int64_t n, Direction direction);
 
   std::int64_t n() const noexcept { return n_; }
   /// Columns that run() needs: the n of the signal, and more that it uses meanwhile.
@@ -33,19 +41,17 @@ class ColumnTransform {
     return positions_[static_cast<std::size_t>(k)];
   }
 
-  /// Transforms work[0], ..., work[n - 1] with sign -1, without scaling.
-  void run(Column<Real>* work) const { run(work, {}, {}, false); }
-  /// The same from `in` to `out`, which may be the same memory. Either may be null: the elements
-  /// are in `work`, or stay there. `exchanged`: real and imaginary parts change places on both
-  /// sides, which makes the sign +1.
-  void run(Column<Real>* work, Lanes<const Real> in, Lanes<Real> out, bool exchanged) const;
+  /// Transforms work[0], ..., work[n - 1], without scaling.
+  void run(Column<Real>* work) const { run(work, {}, {}); }
+  /// The same from `in` to `out`, which may be the same memory. Without rows of one, the elements
+  /// are in `work`, or stay there.
+  void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out) const;
 
  private:
   struct Call {
     Column<Real>* work;
-    Lanes<const Real> in;
-    Lanes<Real> out;
-    bool exchanged;
+    LanesIn<Real> in;
+    LanesOut<Real> out;
   };
   struct Pass;
   using Run = void (*)(const Pass&, Column<Real>* data, std::int64_t blocks, const Call&);
@@ -53,16 +59,16 @@ class ColumnTransform {
   struct Pass {
     int radix = 1;
     std::int64_t length = 1;
-    std::vector<Twiddle<Real>> twiddles;    // radix - 1 for each but the first of length / radix
-    std::vector<Twiddle<Real>> roots;       // of the radix, if it is not unrolled
-    std::vector<std::int64_t> frequencies;  // of the first point of each block, in the last pass
-    std::int64_t frequency_step = 0;        // between its points there
-    std::int64_t spare = 0;                 // column from which on run_any() may keep sums
+    std::vector<Twiddle<Real>> twiddles;  // radix - 1 for each but the first of length / radix
+    std::vector<Twiddle<Real>> roots;     // of the radix, if it is not unrolled
+    const std::int64_t* frequencies = nullptr;  // of each position, for the last pass
+    std::int64_t spare = 0;                     // column from which on run_any() may keep sums
     Run run = nullptr;
-    Run load[2] = {};   // in the first pass, with parts as they are and exchanged; or null
-    Run store[2] = {};  // in the last pass
+    Run load = nullptr;   // as the first pass; null where there is no such
+    Run store = nullptr;  // as the last pass
+    Run stream = nullptr;
   };
-  enum class Place { work, lanes, exchanged };
+  enum class Place { work, lanes, streamed };
 
   template <int kRadix, Place kFrom, Place kTo>
   static void run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
@@ -71,11 +77,10 @@ class ColumnTransform {
   template <int kRadix>
   static void choose_unrolled(Pass& pass);
   static Pass make_pass(int radix, std::int64_t length);
-  void find_positions();
+  void find_positions(Direction direction);
+  bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;
   void descend(std::size_t first, Column<Real>* data, const Call& call) const;
-  void copy_in(const Call& call) const;
-  void copy_out(const Call& call) const;
   void make_chirp();
   void run_chirp(Column<Real>* work) const;
 
@@ -91,7 +96,8 @@ class ColumnTransform {
   Chirp chirp_;
   std::int64_t spare_columns_ = 0;
   std::vector<Pass> passes_;
-  std::vector<std::int64_t> positions_;
+  std::vector<std::int64_t> positions_;    // of each frequency
+  std::vector<std::int64_t> frequencies_;  // of each position
 };
 
 }  // namespace weft

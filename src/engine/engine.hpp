@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,6 +37,9 @@ struct BatchSpec {
   friend auto operator<=>(const BatchSpec&, const BatchSpec&) = default;
 };
 
+/// Where the rows of a batch of lanes begin: element j of transform i is at rows[j], i elements on.
+using RowsOfLanes = std::span<std::byte* const>;
+
 /// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c
 /// leave `in` unchanged, c2r may destroy it. run() may be called by several threads at once on
 /// different data.
@@ -45,6 +49,14 @@ class Batch {
   /// Memory that run() needs besides, aligned to cache lines.
   virtual std::int64_t scratch_bytes() const { return 0; }
   virtual void run(void* in, void* out, void* scratch) const = 0;
+
+  /// True when run_rows() may be called too: for c2c of lanes, whose distances are 1.
+  virtual bool takes_rows() const { return false; }
+  /// run() with rows that lie anywhere, multiplied by `factor`. `streaming`: stores go past the
+  /// cache; every row of `out` is then aligned to cache lines. The rows of `out` may be those of
+  /// `in`, but a lane may not lie where another one does.
+  virtual void run_rows(const RowsOfLanes& /*in*/, const RowsOfLanes& /*out*/, double /*factor*/,
+                        bool /*streaming*/, void* /*scratch*/) const {}
 };
 
 class Engine {

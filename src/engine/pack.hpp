@@ -2,6 +2,10 @@
 // the vector extensions of GCC and Clang, so that one text serves SSE, AVX, AVX-512 and NEON.
 #pragma once
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -49,6 +53,17 @@ template <class Real>
   Pack<Real> pack;
   std::memcpy(&pack, from, sizeof pack);
   return pack;
+}
+/// Past the cache where the processor can; `to` is aligned to packs then.
+template <class Real>
+[[gnu::always_inline]] inline void stream_pack(Real* to, const Pack<Real>& pack) {
+#if defined(__AVX512F__)
+  __m512i line;
+  std::memcpy(&line, &pack, sizeof line);
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), line);
+#else
+  std::memcpy(to, &pack, sizeof pack);
+#endif
 }
 template <class Real>
 [[gnu::always_inline]] inline void store_pack(Real* to, const Pack<Real>& pack) {

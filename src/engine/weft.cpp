@@ -20,29 +20,42 @@ constexpr std::int64_t kLongest = 32768;
 template <class Real>
 class WeftBatch : public Batch {
  public:
-  explicit WeftBatch(const BatchSpec& spec) : spec_(spec), transform_(spec.n) {}
+  explicit WeftBatch(const BatchSpec& spec) : spec_(spec), transform_(spec.n, spec.direction) {}
 
   std::int64_t scratch_bytes() const override {
-    return transform_.work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>));
+    return transform_.work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
+           2 * spec_.n * static_cast<std::int64_t>(sizeof(void*));
   }
 
   void run(void* in, void* out, void* scratch) const override {
-    const auto* from = static_cast<const Real*>(in);
+    auto* from = static_cast<Real*>(in);
     auto* to = static_cast<Real*>(out);
     auto* work = static_cast<Column<Real>*>(scratch);
-    const std::int64_t together =
-        spec_.kind == BatchKind::c2c ? kWidth<Real> : 2 * std::int64_t{kWidth<Real>};
-    for (std::int64_t first = 0; first < spec_.count; first += together) switch (spec_.kind) {
-        case BatchKind::c2c:
-          run_c2c(from, to, first, work);
-          break;
-        case BatchKind::r2c:
-          run_r2c(from, to, first, work);
-          break;
-        case BatchKind::c2r:
-          run_c2r(from, to, first, work);
-          break;
-      }
+    if (spec_.kind == BatchKind::c2c) return run_c2c(from, to, work);
+    for (std::int64_t first = 0; first < spec_.count; first += 2 * std::int64_t{kWidth<Real>})
+      spec_.kind == BatchKind::r2c ? run_r2c(from, to, first, work)
+                                   : run_c2r(from, to, first, work);
+  }
+
+  bool takes_rows() const override {
+    return spec_.kind == BatchKind::c2c && spec_.in_distance == 1 && spec_.out_distance == 1;
+  }
+
+  void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, double factor, bool streaming,
+                void* scratch) const override {
+    auto* work = static_cast<Column<Real>*>(scratch);
+    const auto* from = reinterpret_cast<const Real* const*>(in.data());
+    const auto* to = reinterpret_cast<Real* const*>(out.data());
+    const auto scale = static_cast<Real>(factor);
+    std::int64_t first = 0;
+    for (; first + kWidth<Real> <= spec_.count; first += kWidth<Real>)
+      transform_.run(work, {from, 2 * first}, {to, 2 * first, scale, streaming});
+    if (first == spec_.count) return;
+    const std::int64_t left = spec_.count - first;
+    for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(from[j] + 2 * first, left);
+    transform_.run(work);
+    for (std::int64_t k = 0; k < spec_.n; ++k)
+      store_first_lanes(work[transform_.position(k)], scale, to[k] + 2 * first, left);
   }
 
  private:
@@ -54,26 +67,45 @@ class WeftBatch : public Batch {
             distance, std::clamp<std::int64_t>(spec_.count - first, 0, kWidth<Real>)};
   }
 
-  void run_c2c(const Real* in, Real* out, std::int64_t first, Column<Real>* work) const {
-    const bool backward = spec_.direction == Direction::backward;
-    const auto oriented = [&](const Column<Real>& column) WEFT_INLINE {
-      return backward ? Column<Real>{column.im, column.re} : column;
-    };
-    const auto from = sheet(in, Side::in, first, 2);
-    const auto to = sheet(out, Side::out, first, 2);
-    const bool from_lanes = is_lanes(from, kWidth<Real>);
-    const bool to_lanes = is_lanes(to, kWidth<Real>);
-    if (!from_lanes)
-      read_complex<Real>(from, spec_.n,
-                         [&](std::int64_t j, const Column<Real>& column)
-                             WEFT_INLINE { work[j] = oriented(column); });
-    transform_.run(work,
-                   from_lanes ? Lanes<const Real>{from.base, from.stride} : Lanes<const Real>{},
-                   to_lanes ? Lanes<Real>{to.base, to.stride} : Lanes<Real>{}, backward);
-    if (!to_lanes)
-      write_complex<Real>(to, spec_.n, [&](std::int64_t k) WEFT_INLINE {
-        return oriented(work[transform_.position(k)]);
-      });
+  // Whole packs of lanes go straight through the transform, others by way of its work.
+  void run_c2c(Real* in, Real* out, Column<Real>* work) const {
+    auto** const in_rows = reinterpret_cast<Real**>(work + transform_.work_columns());
+    auto** const out_rows = in_rows + spec_.n;
+    const bool lanes_in = spec_.in_distance == 1;
+    const bool lanes_out = spec_.out_distance == 1;
+    for (std::int64_t j = 0; j < spec_.n; ++j) {
+      in_rows[j] = in + 2 * j * spec_.in_stride;
+      out_rows[j] = out + 2 * j * spec_.out_stride;
+    }
+    for (std::int64_t first = 0; first < spec_.count; first += kWidth<Real>) {
+      const bool whole = spec_.count - first >= kWidth<Real>;
+      if (!(whole && lanes_in))
+        read_complex<Real>(sheet<const Real>(in, Side::in, first, 2), spec_.n,
+                           [&](std::int64_t j, const Column<Real>& column)
+                               WEFT_INLINE { work[j] = column; });
+      transform_.run(work, whole && lanes_in ? LanesIn<Real>{in_rows, 2 * first} : LanesIn<Real>{},
+                     whole && lanes_out ? LanesOut<Real>{out_rows, 2 * first} : LanesOut<Real>{});
+      if (!(whole && lanes_out))
+        write_complex<Real>(sheet(out, Side::out, first, 2), spec_.n,
+                            [&](std::int64_t k)
+                                WEFT_INLINE { return work[transform_.position(k)]; });
+    }
+  }
+
+  static Column<Real> first_lanes(const Real* from, std::int64_t lanes) {
+    Column<Real> column{};
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      column.re[i] = from[2 * i];
+      column.im[i] = from[2 * i + 1];
+    }
+    return column;
+  }
+  static void store_first_lanes(const Column<Real>& column, Real factor, Real* to,
+                                std::int64_t lanes) {
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      to[2 * i] = factor * column.re[i];
+      to[2 * i + 1] = factor * column.im[i];
+    }
   }
 
   // z = a + i b has Z[k] = A[k] + i B[k], and the conjugate of Z[n - k] is A[k] - i B[k].
@@ -103,7 +135,7 @@ class WeftBatch : public Batch {
   }
 
   // Z[k] = A[k] + i B[k] and Z[n - k] = conj(A[k]) + i conj(B[k]); the imaginary parts of A and B
-  // are not there at k = 0 and k = n / 2. Parts are exchanged, as for c2c backward.
+  // are not there at k = 0 and k = n / 2.
   void run_c2r(const Real* in, Real* out, std::int64_t first, Column<Real>* work) const {
     const std::int64_t second = first + kWidth<Real>;
     const auto is_real = [&](std::int64_t k) WEFT_INLINE { return k == 0 || 2 * k == spec_.n; };
@@ -111,27 +143,27 @@ class WeftBatch : public Batch {
                        [&](std::int64_t k, const Column<Real>& a) WEFT_INLINE {
                          const Pack<Real> zero{};
                          if (is_real(k)) {
-                           work[k] = {zero, a.re};
+                           work[k] = {a.re, zero};
                          } else {
-                           work[k] = {a.im, a.re};
-                           work[spec_.n - k] = {-a.im, a.re};
+                           work[k] = a;
+                           work[spec_.n - k] = {a.re, -a.im};
                          }
                        });
     read_complex<Real>(sheet(in, Side::in, second, 2), spec_.n / 2 + 1,
                        [&](std::int64_t k, const Column<Real>& b) WEFT_INLINE {
                          if (is_real(k)) {
-                           work[k].re += b.re;
+                           work[k].im += b.re;
                          } else {
-                           work[k] = {work[k].re + b.re, work[k].im - b.im};
+                           work[k] = {work[k].re - b.im, work[k].im + b.re};
                            Column<Real>& other = work[spec_.n - k];
-                           other = {other.re + b.re, other.im + b.im};
+                           other = {other.re + b.im, other.im + b.re};
                          }
                        });
     transform_.run(work);
     write_real<Real>(sheet(out, Side::out, first, 1), spec_.n,
-                     [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].im; });
-    write_real<Real>(sheet(out, Side::out, second, 1), spec_.n,
                      [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].re; });
+    write_real<Real>(sheet(out, Side::out, second, 1), spec_.n,
+                     [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].im; });
   }
 
   BatchSpec spec_;

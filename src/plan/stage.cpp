@@ -172,6 +172,35 @@ void Stage::use_engine(const Engine& engine) {
     batches_.push_back(engine.make(spec));
     scratch_bytes_ = std::max(scratch_bytes_, batches_.back()->scratch_bytes());
   }
+  choose_rows();
+}
+
+// Lanes that are next to each other on a side need no tile there, if the engine can take its rows
+// from anywhere.
+void Stage::choose_rows() {
+  const bool able =
+      !rows_ && !batches_.empty() &&
+      std::all_of(batches_.begin(), batches_.end(), [](const auto& b) { return b->takes_rows(); });
+  if (!able) return;
+  const auto neighbours = [&](const std::vector<Port>& ports) {
+    return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
+      return lane_axis_ < 0 || port.view.box.empty() || port.view.box.extent(lane_axis_) == 1 ||
+             port.view.strides[lane_axis_] == 1;
+    });
+  };
+  rows_from_source_ = neighbours(spec_.sources);
+  rows_to_sink_ = neighbours(spec_.sinks);
+  // Some lanes are stored before others are loaded.
+  if (rows_from_source_ && rows_to_sink_ && share_a_slot(spec_.sources, spec_.sinks) &&
+      !same_views(spec_.sources, spec_.sinks))
+    rows_to_sink_ = false;
+}
+
+// The addresses of the rows of both sides.
+std::int64_t Stage::row_bytes() const {
+  const bool used = rows_from_source_ || rows_to_sink_;
+  return used ? round_up(2 * spec_.n * static_cast<std::int64_t>(sizeof(std::byte*)), kLineBytes)
+              : 0;
 }
 
 std::int64_t Stage::traffic_bytes() const {
@@ -253,11 +282,58 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
     }
 }
 
+// Where each row of the tile is on one side; true when all are aligned to cache lines.
+bool Stage::find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
+                      std::int64_t element_bytes, std::byte** rows) const {
+  std::uintptr_t bits = 0;
+  for (std::size_t s = first; s < last; ++s) {
+    const Segment& segment = tiling_.segments[s];
+    std::byte* row = address(segment, tile, element_bytes, call);
+    const std::int64_t pitch = segment.strides[spec_.axis] * element_bytes;
+    for (std::int64_t j = 0; j < segment.count; ++j, row += pitch) {
+      rows[segment.begin + j] = row;
+      bits |= reinterpret_cast<std::uintptr_t>(row);
+    }
+  }
+  return bits % static_cast<std::uintptr_t>(kLineBytes) == 0;
+}
+
+// Runs a tile without it, where lines can be written whole; else only its store needs it.
+bool Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
+                     std::byte* workspace) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  const std::int64_t bytes = spec_.source_element.bytes();
+  auto** in = reinterpret_cast<std::byte**>(workspace + 2 * tile_bytes_);
+  auto** out = in + spec_.n;
+  const bool streaming = spec_.store_mode == StoreMode::streaming;
+  const bool to_sink =
+      rows_to_sink_ &&
+      (find_rows(cell.first_sink, cell.last_sink, tile, call, bytes, out) || !streaming);
+  if (!rows_from_source_ && !to_sink) return false;
+  const auto rows_of_tile = [&](std::byte** rows) {
+    const std::int64_t pitch = shape_of(tile.lanes, spec_.n, spec_.source_element).row * bytes;
+    for (std::int64_t j = 0; j < spec_.n; ++j) rows[j] = workspace + j * pitch;
+  };
+  if (rows_from_source_) {
+    find_rows(cell.first_source, cell.last_source, tile, call, bytes, in);
+  } else {
+    load(tile, call, workspace);
+    rows_of_tile(in);
+  }
+  if (!to_sink) rows_of_tile(out);
+  const auto rows = static_cast<std::size_t>(spec_.n);
+  batch.run_rows({in, rows}, {out, rows}, to_sink ? spec_.factor : 1, to_sink && streaming,
+                 workspace + 2 * tile_bytes_ + row_bytes());
+  if (!to_sink) store(tile, call, workspace);
+  return true;
+}
+
 void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
   const Tile& tile = tiling_.tiles[static_cast<std::size_t>(tile_number)];
   if (!spec_.transforms) return copy_through(tile, call);
   const Cell& cell = tiling_.cells[tile.cell];
   const Batch& batch = *batches_[batch_of_tile_[static_cast<std::size_t>(tile_number)]];
+  if ((rows_from_source_ || rows_to_sink_) && run_rows(tile, batch, call, workspace)) return;
   std::byte* in = workspace;
   std::byte* out = spec_.kind == BatchKind::c2c ? workspace : workspace + tile_bytes_;
   if (direct_source_)
@@ -266,7 +342,7 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
     load(tile, call, in);
   if (direct_sink_)
     out = address(tiling_.segments[cell.first_sink], tile, spec_.sink_element.bytes(), call);
-  batch.run(in, out, workspace + 2 * tile_bytes_);
+  batch.run(in, out, workspace + 2 * tile_bytes_ + row_bytes());
   if (!direct_sink_) store(tile, call, out);
 }
 

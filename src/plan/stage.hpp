@@ -52,11 +52,13 @@ class Stage {
   const Engine* engine() const noexcept { return engine_; }
 
   /// Cache memory that run() needs, for each thread.
-  std::int64_t workspace_bytes() const noexcept { return 2 * tile_bytes_ + scratch_bytes_; }
+  std::int64_t workspace_bytes() const noexcept {
+    return 2 * tile_bytes_ + row_bytes() + scratch_bytes_;
+  }
   /// Bytes read and written by a run over all tiles.
   std::int64_t traffic_bytes() const;
 
-  /// Runs one tile; `workspace` is this thread's.
+  /// Runs one tile; `workspace` is this thread's, aligned to cache lines.
   void run(std::int64_t tile, const Call& call, std::byte* workspace) const;
 
  private:
@@ -75,13 +77,20 @@ class Stage {
   void load(const Tile& tile, const Call& call, std::byte* target) const;
   void store(const Tile& tile, const Call& call, const std::byte* source) const;
   void copy_through(const Tile& tile, const Call& call) const;
+  void choose_rows();
+  std::int64_t row_bytes() const;
+  bool run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
+  bool find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
+                 std::int64_t element_bytes, std::byte** rows) const;
 
   StageSpec spec_;
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
-  bool rows_ = false;           // tiles hold whole rows; else lanes are next to each other
-  bool direct_source_ = false;  // the engine reads the source itself
-  bool direct_sink_ = false;    // the engine writes the sink itself
+  bool rows_ = false;              // tiles hold whole rows; else lanes are next to each other
+  bool direct_source_ = false;     // the engine reads the source itself
+  bool direct_sink_ = false;       // the engine writes the sink itself
+  bool rows_from_source_ = false;  // the engine gathers its rows from the source itself
+  bool rows_to_sink_ = false;      // the engine scatters its rows to the sink itself
   Tiling tiling_;
   std::int64_t tile_bytes_ = 0;
   std::int64_t scratch_bytes_ = 0;  // of the engine

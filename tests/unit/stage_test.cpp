@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/aligned_memory.hpp"
 #include "oracle.hpp"
 #include "random_geometry.hpp"
 #include "weft/error.hpp"
@@ -336,16 +337,16 @@ TEST_P(StageOf, TwoStagesShareASlice) {
     for (Stage& stage : stages) stage.use_engine(engine());
 
     std::vector<std::complex<double>> slice(70);
-    std::vector<std::complex<double>> workspace(1 << 15);
+    const AlignedMemory workspace(1 << 19);
     std::byte* const bases[] = {source.base(), sink.base(),
                                 reinterpret_cast<std::byte*>(slice.data())};
     ASSERT_EQ(stages[0].tiling().slices(), 4);
     for (std::size_t s = 0; s < 4; ++s)
       for (const Stage& stage : stages) {
-        ASSERT_LE(static_cast<std::size_t>(stage.workspace_bytes()), 16 * workspace.size());
+        ASSERT_LE(static_cast<std::size_t>(stage.workspace_bytes()), workspace.bytes());
         const auto& first_of_slice = stage.tiling().first_of_slice;
         for (std::int64_t tile = first_of_slice[s]; tile < first_of_slice[s + 1]; ++tile)
-          stage.run(tile, {bases, 0}, reinterpret_cast<std::byte*>(workspace.data()));
+          stage.run(tile, {bases, 0}, workspace.data());
       }
     sink.expect(0, result, 1, test::tolerance(Precision::double_, 120) * result.rms());
   }
