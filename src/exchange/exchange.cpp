@@ -19,8 +19,8 @@ Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
 }
 
 std::span<const ExchangeMethod* const> exchange_table() {
-  static const std::array table{&shared_method(), &mixed_method(), &pairwise_method(),
-                                &alltoallv_method()};
+  static const std::array table{&shared_method(),    &mixed_method(),      &pairwise_method(),
+                                &alltoallv_method(), &ialltoallv_method(), &ring_method()};
   return table;
 }
 
@@ -32,6 +32,16 @@ const ExchangeMethod& exchange_named(std::string_view name) {
   }
   throw Error(ErrorCode::unavailable,
               "there is no exchange \"" + std::string(name) + "\"; this build has " + known);
+}
+
+std::string ExchangeMethod::refusal(const ExchangeProblem& problem) const {
+  const std::string reason = obstacle(problem);
+  if (reason.empty()) return "";
+  std::string able;
+  for (const ExchangeMethod* method : exchange_table())
+    if (method->obstacle(problem).empty())
+      able.append(able.empty() ? "" : ", ").append(method->name());
+  return reason + (able.empty() ? "; no exchange can do this" : "; these can do this: " + able);
 }
 
 const ExchangeMethod& default_exchange(const ExchangeProblem& problem) {

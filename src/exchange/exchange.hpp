@@ -110,7 +110,9 @@ class ExchangeMethod {
   virtual ~ExchangeMethod() = default;
   virtual std::string_view name() const = 0;
   /// Why this method cannot do `problem` on this rank; empty when it can.
-  virtual std::string refusal(const ExchangeProblem& problem) const = 0;
+  virtual std::string obstacle(const ExchangeProblem& problem) const = 0;
+  /// The obstacle, if any, and the names of the methods that have none.
+  std::string refusal(const ExchangeProblem& problem) const;
   /// Collective over problem.comm.
   virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
 };

@@ -135,9 +135,51 @@ View MessageExchange::inbox(int unit, int block) const {
   return {kSlotReceive, offset, part, dense_strides(part.extents(), problem_.order)};
 }
 
+int MessageExchange::distance_to(int peer, Toward toward) const {
+  const int size = problem_.comm->size();
+  const int step = toward == Toward::higher_ranks ? 1 : -1;
+  return ((peer - problem_.comm->rank()) * step + size) % size;
+}
+
+std::vector<MessageExchange::Message> MessageExchange::around(const std::vector<Block>& blocks,
+                                                              const BlockArea& area, int chunk,
+                                                              Toward toward) const {
+  std::vector<Message> result;
+  for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
+    const int granules =
+        to_int(area.granules(chunk, block), "the size of a message", ErrorCode::internal);
+    if (granules > 0)
+      result.push_back({blocks[static_cast<std::size_t>(block)].peer, granules,
+                        area.block_offset(chunk, block)});
+  }
+  std::sort(result.begin(), result.end(), [&](const Message& a, const Message& b) {
+    return distance_to(a.peer, toward) < distance_to(b.peer, toward);
+  });
+  return result;
+}
+
+std::vector<MessageExchange::Message> MessageExchange::sends_around(int chunk) const {
+  return around(blocks_.sends, send_area_, chunk, Toward::higher_ranks);
+}
+
+std::vector<MessageExchange::Message> MessageExchange::receives_around(int chunk) const {
+  return around(blocks_.receives, receive_area_, chunk, Toward::lower_ranks);
+}
+
 void MessageExchange::bind(std::span<std::byte* const> bases) {
   send_base_ = bases[kSlotSend] + buffers_.send_offset;
   receive_base_ = bases[kSlotReceive] + buffers_.receive_offset;
+}
+
+std::string obstacle_of_messages(const ExchangeProblem& problem) {
+  int* most = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(problem.comm->get(), MPI_TAG_UB, &most, &found), "MPI_Comm_get_attr");
+  const std::int64_t last =
+      std::int64_t{problem.tag} + std::int64_t{problem.fields} * problem.chunks - 1;
+  if (!found || last <= *most) return "";
+  return "messages would need tags up to " + std::to_string(last) + ", this MPI has them up to " +
+         std::to_string(*most) + "; fewer fields or chunks need fewer";
 }
 
 }  // namespace weft

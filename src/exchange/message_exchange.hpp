@@ -48,11 +48,12 @@ class ByteType {
 
 class MessageExchange : public Exchange {
  public:
-  ExchangeMemory memory() const final;
-  ExchangeTraffic traffic() const final { return traffic_to(peers_, problem_, blocks_.sends); }
-  void attach(const ExchangeBuffers& buffers) final { buffers_ = buffers; }
-  View outbox(int unit, int block) const final;
-  View inbox(int unit, int block) const final;
+  // Methods that place the blocks that travel in another way override these.
+  ExchangeMemory memory() const override;
+  ExchangeTraffic traffic() const override { return traffic_to(peers_, problem_, blocks_.sends); }
+  void attach(const ExchangeBuffers& buffers) override { buffers_ = buffers; }
+  View outbox(int unit, int block) const override;
+  View inbox(int unit, int block) const override;
   /// The unit in which messages are counted; the same on all ranks.
   std::int64_t granule_bytes() const { return granule_bytes_; }
 
@@ -69,6 +70,23 @@ class MessageExchange : public Exchange {
   const BlockArea& send_area() const { return send_area_; }
   const BlockArea& receive_area() const { return receive_area_; }
   MPI_Datatype granule() const { return granule_.get(); }
+  const ExchangeBuffers& buffers() const { return buffers_; }
+  bool travels(const Block& block) const;
+  Box part_of_unit(const Box& block, int unit) const;
+
+  /// A block that has a message of its own.
+  struct Message {
+    int peer = 0;
+    int granules = 0;
+    std::int64_t offset = 0;  // from the start of the unit
+  };
+  enum class Toward { higher_ranks, lower_ranks };
+  /// The messages of one chunk that are not empty, in the order in which their peers follow this
+  /// rank around the circle of ranks.
+  std::vector<Message> sends_around(int chunk) const;
+  std::vector<Message> receives_around(int chunk) const;
+  /// How many steps `peer` is away from this rank around the circle.
+  int distance_to(int peer, Toward toward) const;
 
   void bind(std::span<std::byte* const> bases);
   std::byte* send_unit(int unit) const { return send_base_ + send_area_.unit_offset(unit); }
@@ -77,8 +95,8 @@ class MessageExchange : public Exchange {
   }
 
  private:
-  Box part_of_unit(const Box& block, int unit) const;
-  bool travels(const Block& block) const;
+  std::vector<Message> around(const std::vector<Block>& blocks, const BlockArea& area, int chunk,
+                              Toward toward) const;
   bool is_own(const Block& block) const;
   enum class Share { travelling, own };
   std::vector<std::vector<std::int64_t>> sizes_of(const std::vector<Block>& blocks,
@@ -96,6 +114,9 @@ class MessageExchange : public Exchange {
   std::byte* send_base_ = nullptr;
   std::byte* receive_base_ = nullptr;
 };
+
+/// Why messages cannot carry `problem`; empty when they can.
+std::string obstacle_of_messages(const ExchangeProblem& problem);
 
 /// The most granules that an int can count.
 inline constexpr std::int64_t kMostGranules = 2147483647;

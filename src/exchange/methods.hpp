@@ -9,5 +9,7 @@ const ExchangeMethod& shared_method();
 const ExchangeMethod& mixed_method();
 const ExchangeMethod& pairwise_method();
 const ExchangeMethod& alltoallv_method();
+const ExchangeMethod& ialltoallv_method();
+const ExchangeMethod& ring_method();
 
 }  // namespace weft

@@ -81,8 +81,8 @@ class MixedExchange final : public Exchange {
 class MixedMethod final : public ExchangeMethod {
  public:
   std::string_view name() const override { return "mixed"; }
-  std::string refusal(const ExchangeProblem& problem) const override {
-    return refusal_of_messages(problem);
+  std::string obstacle(const ExchangeProblem& problem) const override {
+    return obstacle_of_messages(problem);
   }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<MixedExchange>(problem);

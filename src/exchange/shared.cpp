@@ -131,7 +131,7 @@ namespace {
 class SharedMethod final : public ExchangeMethod {
  public:
   std::string_view name() const override { return "shared"; }
-  std::string refusal(const ExchangeProblem& problem) const override {
+  std::string obstacle(const ExchangeProblem& problem) const override {
     if (problem.node->size() == problem.comm->size()) return "";
     return "it needs all ranks on one node; on the node of rank " +
            std::to_string(problem.comm->rank()) + " are " + std::to_string(problem.node->size()) +

@@ -107,8 +107,9 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
 
 std::vector<Case> all_cases() {
   const std::pair<const char*, Nodes> ways[] = {
-      {"shared", Nodes::one}, {"pairwise", Nodes::one}, {"alltoallv", Nodes::one},
-      {"mixed", Nodes::one},  {"mixed", Nodes::halves}, {"mixed", Nodes::alternating}};
+      {"shared", Nodes::one},     {"pairwise", Nodes::one}, {"alltoallv", Nodes::one},
+      {"mixed", Nodes::one},      {"mixed", Nodes::halves}, {"mixed", Nodes::alternating},
+      {"ialltoallv", Nodes::one}, {"ring", Nodes::one}};
   std::vector<Case> cases;
   for (const auto& [exchange, nodes] : ways)
     for (const Pair& pair : pairs())
@@ -197,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(, Synchronisation, ::testing::ValuesIn(synchronisation_
 
 TEST(Exchange, AllocatesNothingInACall) {
   const NodeMap nodes(Nodes::halves);
-  for (const char* name : {"mixed", "pairwise", "alltoallv"}) {
+  for (const char* name : {"mixed", "pairwise", "alltoallv", "ialltoallv", "ring"}) {
     const ExchangeProblem problem = problem_of(nodes, pairs()[0], {16, 1, 2, 2, 0});
     const auto exchange = maker(name)(problem);
     const ExchangeMemory memory = exchange->memory();
@@ -228,7 +229,7 @@ TEST(Exchange, AllocatesNothingInACall) {
 
 TEST(Exchange, SendsNoMessageButThoseItCounts) {
   const NodeMap nodes(Nodes::halves);
-  for (const char* name : {"pairwise", "mixed"}) {
+  for (const char* name : {"pairwise", "mixed", "ring"}) {
     const ExchangeProblem problem = problem_of(nodes, pairs()[8], {8, 3, 7, 0, 0});
     Rig rig(nodes, {problem}, maker(name));
     const std::int64_t before = messages_sent;
@@ -264,7 +265,7 @@ TEST(Exchange, CountsItsTraffic) {
     const ExchangeProblem problem = problem_of(nodes, cubes, {16, 3, 2, 2, 0});
     const std::int64_t block_bytes = 24 * 24 * 24 / (ranks * ranks) * 16 * 3;
     const std::int64_t off_node = ranks - nodes.comm.size();
-    for (const char* name : {"shared", "mixed", "pairwise", "alltoallv"}) {
+    for (const char* name : {"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring"}) {
       if (!exchange_named(name).refusal(problem).empty()) continue;
       const ExchangeTraffic traffic = exchange_named(name).make(problem)->traffic();
       const bool by_messages = name != std::string("shared") && name != std::string("mixed");
@@ -300,11 +301,13 @@ TEST(Exchange, OwnBlocksAreNotMoved) {
 }
 
 TEST(ExchangeTable, HasTheNamesThatUsersSee) {
-  EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv"}), exchanges());
+  EXPECT_EQ(
+      (std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring"}),
+      exchanges());
   for (const std::string& name : exchanges()) EXPECT_EQ(name, exchange_named(name).name());
   EXPECT_EQ(
       "unavailable: there is no exchange \"telepathy\"; this build has shared, mixed, pairwise, "
-      "alltoallv",
+      "alltoallv, ialltoallv, ring",
       error_of([] { exchange_named("telepathy"); }));
 }
 
@@ -323,7 +326,8 @@ TEST(ExchangeTable, SharedRefusesRanksOnSeveralNodes) {
   const ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
   const std::string expected =
       "it needs all ranks on one node; on the node of rank " + std::to_string(world().rank()) +
-      " are " + std::to_string(nodes.comm.size()) + " of " + std::to_string(world().size());
+      " are " + std::to_string(nodes.comm.size()) + " of " + std::to_string(world().size()) +
+      "; these can do this: mixed, pairwise, alltoallv, ialltoallv, ring";
   EXPECT_EQ(expected, exchange_named("shared").refusal(problem));
 }
 
@@ -331,7 +335,7 @@ TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
   const NodeMap nodes(Nodes::one);
   ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
   problem.fields = problem.chunks = 1 << 20;
-  for (const char* name : {"pairwise", "mixed"})
+  for (const char* name : {"pairwise", "mixed", "ring"})
     EXPECT_NE(std::string::npos,
               exchange_named(name).refusal(problem).find("tags up to 1099511627780"))
         << name;
