@@ -21,8 +21,8 @@ CollectiveExchange::CollectiveExchange(ExchangeProblem problem)
 }
 
 CollectiveExchange::~CollectiveExchange() {
-  for (Unit& unit : states_)
-    if (unit.started && !unit.complete) abandon_collective(unit.requests);
+  for (int unit = 0; unit < units(); ++unit)
+    if (in_flight(unit)) abandon_collective(requests(unit));
 }
 
 void CollectiveExchange::form_group() {

@@ -46,6 +46,7 @@ class CollectiveExchange : public MessageExchange {
   /// One per unit is what there is if this is not called.
   void use_requests(std::size_t per_unit);
   std::vector<MPI_Request>& requests(int unit) { return state(unit).requests; }
+  bool in_flight(int unit) { return state(unit).started && !state(unit).complete; }
 
  private:
   struct Unit {

@@ -50,6 +50,7 @@ struct ExchangeMemory {
   std::int64_t own_bytes = 0;
   std::int64_t window_bytes = 0;
   int window_counters = 0;
+  bool fixed = false;  ///< kSlotSend and kSlotReceive must be the same memory in every call
 };
 
 /// What one call sends from this rank to others.
@@ -68,6 +69,10 @@ struct ExchangeBuffers {
   std::int64_t window_offset = 0;   ///< in the window of every rank
   int first_counter = 1;            ///< in the window's counters, after kFinishedCounter
   SharedWindow* window = nullptr;   ///< null when no exchange of the plan wants one
+  /// What kSlotSend and kSlotReceive are bound to in every call, where ExchangeMemory::fixed asks
+  /// for that; null when there is no such memory.
+  std::byte* send_memory = nullptr;
+  std::byte* receive_memory = nullptr;
 };
 
 /// Life of one unit within a call: the stage before stores into outbox(unit, ...); start(unit); the

@@ -171,6 +171,16 @@ void MessageExchange::bind(std::span<std::byte* const> bases) {
   receive_base_ = bases[kSlotReceive] + buffers_.receive_offset;
 }
 
+void MessageExchange::bind_fixed() {
+  send_base_ = buffers_.send_memory + buffers_.send_offset;
+  receive_base_ = buffers_.receive_memory + buffers_.receive_offset;
+}
+
+void MessageExchange::require_fixed(std::span<std::byte* const> bases) const {
+  if (bases[kSlotSend] != buffers_.send_memory || bases[kSlotReceive] != buffers_.receive_memory)
+    throw Error(ErrorCode::internal, "an exchange with fixed buffers was given others");
+}
+
 std::string obstacle_of_messages(const ExchangeProblem& problem) {
   int* most = nullptr;
   int found = 0;

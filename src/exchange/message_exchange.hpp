@@ -89,6 +89,10 @@ class MessageExchange : public Exchange {
   int distance_to(int peer, Toward toward) const;
 
   void bind(std::span<std::byte* const> bases);
+  /// For ExchangeMemory::fixed: binds the memory of all calls to come, and later makes sure that a
+  /// call has the same.
+  void bind_fixed();
+  void require_fixed(std::span<std::byte* const> bases) const;
   std::byte* send_unit(int unit) const { return send_base_ + send_area_.unit_offset(unit); }
   std::byte* receive_unit(int unit) const {
     return receive_base_ + receive_area_.unit_offset(unit);

@@ -11,5 +11,6 @@ const ExchangeMethod& pairwise_method();
 const ExchangeMethod& alltoallv_method();
 const ExchangeMethod& ialltoallv_method();
 const ExchangeMethod& ring_method();
+const ExchangeMethod& persistent_method();
 
 }  // namespace weft

@@ -51,4 +51,10 @@ void abandon_collective(std::vector<MPI_Request>& requests) noexcept {
   } while (!all && std::chrono::steady_clock::now() < end);
 }
 
+void free_persistent(std::vector<MPI_Request>& requests) noexcept {
+  if (is_over()) return;
+  for (MPI_Request& request : requests)
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+}
+
 }  // namespace weft

@@ -18,4 +18,7 @@ void abandon(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends
 /// which they do when the other ranks have started them too, and are left alone after that.
 void abandon_collective(std::vector<MPI_Request>& requests) noexcept;
 
+/// Frees persistent requests that are not under way; does nothing once MPI is finalized.
+void free_persistent(std::vector<MPI_Request>& requests) noexcept;
+
 }  // namespace weft

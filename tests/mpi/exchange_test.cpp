@@ -109,7 +109,7 @@ std::vector<Case> all_cases() {
   const std::pair<const char*, Nodes> ways[] = {
       {"shared", Nodes::one},     {"pairwise", Nodes::one}, {"alltoallv", Nodes::one},
       {"mixed", Nodes::one},      {"mixed", Nodes::halves}, {"mixed", Nodes::alternating},
-      {"ialltoallv", Nodes::one}, {"ring", Nodes::one}};
+      {"ialltoallv", Nodes::one}, {"ring", Nodes::one},     {"persistent", Nodes::one}};
   std::vector<Case> cases;
   for (const auto& [exchange, nodes] : ways)
     for (const Pair& pair : pairs())
@@ -198,14 +198,15 @@ INSTANTIATE_TEST_SUITE_P(, Synchronisation, ::testing::ValuesIn(synchronisation_
 
 TEST(Exchange, AllocatesNothingInACall) {
   const NodeMap nodes(Nodes::halves);
-  for (const char* name : {"mixed", "pairwise", "alltoallv", "ialltoallv", "ring"}) {
+  for (const char* name : {"mixed", "pairwise", "alltoallv", "ialltoallv", "ring", "persistent"}) {
     const ExchangeProblem problem = problem_of(nodes, pairs()[0], {16, 1, 2, 2, 0});
     const auto exchange = maker(name)(problem);
     const ExchangeMemory memory = exchange->memory();
     std::vector<std::byte> send(static_cast<std::size_t>(memory.send_bytes));
     std::vector<std::byte> receive(static_cast<std::size_t>(memory.receive_bytes));
     SharedWindow window(nodes.comm, memory.window_bytes, 1 + memory.window_counters);
-    exchange->attach({.window = &window});
+    exchange->attach(
+        {.window = &window, .send_memory = send.data(), .receive_memory = receive.data()});
     std::vector<std::byte*> bases(kSlotWindow, nullptr);
     bases[kSlotSend] = send.data();
     bases[kSlotReceive] = receive.data();
@@ -265,7 +266,8 @@ TEST(Exchange, CountsItsTraffic) {
     const ExchangeProblem problem = problem_of(nodes, cubes, {16, 3, 2, 2, 0});
     const std::int64_t block_bytes = 24 * 24 * 24 / (ranks * ranks) * 16 * 3;
     const std::int64_t off_node = ranks - nodes.comm.size();
-    for (const char* name : {"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring"}) {
+    for (const char* name :
+         {"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring", "persistent"}) {
       if (!exchange_named(name).refusal(problem).empty()) continue;
       const ExchangeTraffic traffic = exchange_named(name).make(problem)->traffic();
       const bool by_messages = name != std::string("shared") && name != std::string("mixed");
@@ -301,13 +303,13 @@ TEST(Exchange, OwnBlocksAreNotMoved) {
 }
 
 TEST(ExchangeTable, HasTheNamesThatUsersSee) {
-  EXPECT_EQ(
-      (std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring"}),
-      exchanges());
+  EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv", "ialltoallv",
+                                      "ring", "persistent"}),
+            exchanges());
   for (const std::string& name : exchanges()) EXPECT_EQ(name, exchange_named(name).name());
   EXPECT_EQ(
       "unavailable: there is no exchange \"telepathy\"; this build has shared, mixed, pairwise, "
-      "alltoallv, ialltoallv, ring",
+      "alltoallv, ialltoallv, ring, persistent",
       error_of([] { exchange_named("telepathy"); }));
 }
 
@@ -327,7 +329,7 @@ TEST(ExchangeTable, SharedRefusesRanksOnSeveralNodes) {
   const std::string expected =
       "it needs all ranks on one node; on the node of rank " + std::to_string(world().rank()) +
       " are " + std::to_string(nodes.comm.size()) + " of " + std::to_string(world().size()) +
-      "; these can do this: mixed, pairwise, alltoallv, ialltoallv, ring";
+      "; these can do this: mixed, pairwise, alltoallv, ialltoallv, ring, persistent";
   EXPECT_EQ(expected, exchange_named("shared").refusal(problem));
 }
 
