@@ -9,10 +9,22 @@
 
 namespace weft {
 
+std::vector<int> members_of_group(const ExchangeProblem& problem) {
+  const std::vector<int> group_of = exchange_groups(problem.from, problem.to);
+  const int mine = group_of[static_cast<std::size_t>(problem.comm->rank())];
+  std::vector<int> members;
+  for (int rank = 0; rank < static_cast<int>(group_of.size()); ++rank)
+    if (group_of[static_cast<std::size_t>(rank)] == mine) members.push_back(rank);
+  return members;
+}
+
 CollectiveExchange::CollectiveExchange(ExchangeProblem problem)
     : MessageExchange(std::move(problem), Peers::all, kMostGranules),
       states_(static_cast<std::size_t>(units())) {
-  form_group();
+  members_ = members_of_group(this->problem());
+  const Communicator& all = *this->problem().comm;
+  // Every rank sees alike whether there are several groups, so that all or none make them.
+  if (static_cast<int>(members_.size()) < all.size()) group_ = all.split(members_.front());
   for (int chunk = 0; chunk < this->problem().chunks; ++chunk) {
     sends_.push_back(counts_of(blocks().sends, send_area(), chunk));
     receives_.push_back(counts_of(blocks().receives, receive_area(), chunk));
@@ -23,16 +35,6 @@ CollectiveExchange::CollectiveExchange(ExchangeProblem problem)
 CollectiveExchange::~CollectiveExchange() {
   for (int unit = 0; unit < units(); ++unit)
     if (in_flight(unit)) abandon_collective(requests(unit));
-}
-
-void CollectiveExchange::form_group() {
-  const std::vector<int> group_of = exchange_groups(problem().from, problem().to);
-  const int mine = group_of[static_cast<std::size_t>(problem().comm->rank())];
-  for (int rank = 0; rank < static_cast<int>(group_of.size()); ++rank)
-    if (group_of[static_cast<std::size_t>(rank)] == mine) members_.push_back(rank);
-  bool several = false;
-  for (const int group : group_of) several = several || group != mine;
-  if (several) group_ = problem().comm->split(mine);
 }
 
 std::size_t CollectiveExchange::member_of(int rank) const {

@@ -10,6 +10,9 @@
 
 namespace weft {
 
+/// The ranks that exchange data with this one, directly or through others, and itself; in order.
+std::vector<int> members_of_group(const ExchangeProblem& problem);
+
 class CollectiveExchange : public MessageExchange {
  public:
   ~CollectiveExchange() override;
@@ -55,7 +58,6 @@ class CollectiveExchange : public MessageExchange {
     bool complete = false;
   };
 
-  void form_group();
   Counts counts_of(const std::vector<Block>& blocks, const BlockArea& area, int chunk) const;
   Unit& state(int unit) { return states_[static_cast<std::size_t>(unit)]; }
 

@@ -57,7 +57,8 @@ struct ExchangeMemory {
 struct ExchangeTraffic {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
-  std::int64_t bytes_off_node = 0;
+  std::int64_t messages_off_node = 0;  ///< of them, those to ranks on other nodes
+  std::int64_t bytes_off_node = 0;     ///< likewise
 };
 
 /// The memory that the plan provides at its place. Offsets are 64-byte aligned and the same in

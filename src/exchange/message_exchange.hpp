@@ -93,6 +93,8 @@ class MessageExchange : public Exchange {
   /// call has the same.
   void bind_fixed();
   void require_fixed(std::span<std::byte* const> bases) const;
+  std::byte* send_memory() const { return send_base_; }
+  std::byte* receive_memory() const { return receive_base_; }
   std::byte* send_unit(int unit) const { return send_base_ + send_area_.unit_offset(unit); }
   std::byte* receive_unit(int unit) const {
     return receive_base_ + receive_area_.unit_offset(unit);

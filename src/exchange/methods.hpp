@@ -12,5 +12,6 @@ const ExchangeMethod& alltoallv_method();
 const ExchangeMethod& ialltoallv_method();
 const ExchangeMethod& ring_method();
 const ExchangeMethod& persistent_method();
+const ExchangeMethod& alltoall_method();
 
 }  // namespace weft

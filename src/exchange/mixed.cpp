@@ -29,7 +29,7 @@ class MixedExchange final : public Exchange {
   }
   ExchangeTraffic traffic() const override {
     ExchangeTraffic traffic = messages_.traffic();
-    traffic.bytes += shared_.traffic().bytes;
+    traffic.bytes += shared_.traffic().bytes;  // the windows need no messages
     return traffic;
   }
   void attach(const ExchangeBuffers& buffers) override {

@@ -22,12 +22,6 @@ namespace {
 using testing::world;
 using Complex = std::complex<double>;
 
-std::vector<std::string> auto_and_all_exchanges() {
-  std::vector<std::string> names = exchanges();
-  names.insert(names.begin(), "auto");
-  return names;
-}
-
 Options with_exchange(const std::string& name) {
   Options options;
   options.exchange = name;
@@ -93,7 +87,7 @@ class User {
 };
 
 class PlansWith : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(, PlansWith, ::testing::ValuesIn(auto_and_all_exchanges()),
+INSTANTIATE_TEST_SUITE_P(, PlansWith, ::testing::ValuesIn(test::auto_and_exchanges_for_any_shape()),
                          [](const auto& test) { return test.param; });
 
 TEST_P(PlansWith, WorkSideBySideOnDifferentCommunicators) {
