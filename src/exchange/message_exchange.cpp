@@ -41,22 +41,27 @@ std::int64_t BlockArea::most_granules() const {
   return most;
 }
 
-ByteType::ByteType(std::int64_t bytes) {
-  const int count = to_int(bytes, "the size of a message granule", ErrorCode::internal);
-  check_mpi(MPI_Type_contiguous(count, MPI_BYTE, &type_), "MPI_Type_contiguous");
+OwnedType OwnedType::bytes(std::int64_t bytes) {
+  const int count = to_int(bytes, "the size of an MPI datatype", ErrorCode::internal);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_contiguous(count, MPI_BYTE, &type), "MPI_Type_contiguous");
+  return OwnedType(type);
+}
+
+OwnedType::OwnedType(MPI_Datatype type) : type_(type) {
   check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
 }
 
-ByteType::~ByteType() {
+OwnedType::~OwnedType() {
   int finalized = 0;
   if (type_ != MPI_DATATYPE_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
     MPI_Type_free(&type_);
 }
 
-ByteType::ByteType(ByteType&& other) noexcept
+OwnedType::OwnedType(OwnedType&& other) noexcept
     : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
 
-ByteType& ByteType::operator=(ByteType&& other) noexcept {
+OwnedType& OwnedType::operator=(OwnedType&& other) noexcept {
   std::swap(type_, other.type_);
   return *this;
 }
@@ -77,7 +82,7 @@ MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int6
         static_cast<std::int64_t>(std::max(blocks_.sends.size(), blocks_.receives.size()));
     if (problem_.comm->max(std::int64_t{largest > std::max(most_granules, least)}) == 0) break;
   }
-  granule_ = ByteType(granule_bytes_);
+  granule_ = OwnedType::bytes(granule_bytes_);
   own_area_ = BlockArea(sizes_of(blocks_.sends, Share::own), granule_bytes_);
 }
 

@@ -32,14 +32,18 @@ class BlockArea {
   std::vector<std::int64_t> chunk_offsets_;               // of each chunk, then the end
 };
 
-/// An MPI datatype of some bytes.
-class ByteType {
+/// An MPI datatype that frees itself.
+class OwnedType {
  public:
-  ByteType() = default;
-  explicit ByteType(std::int64_t bytes);
-  ~ByteType();
-  ByteType(ByteType&& other) noexcept;
-  ByteType& operator=(ByteType&& other) noexcept;
+  /// Of some bytes in a row.
+  static OwnedType bytes(std::int64_t bytes);
+
+  OwnedType() = default;
+  /// Commits `type`.
+  explicit OwnedType(MPI_Datatype type);
+  ~OwnedType();
+  OwnedType(OwnedType&& other) noexcept;
+  OwnedType& operator=(OwnedType&& other) noexcept;
   MPI_Datatype get() const noexcept { return type_; }
 
  private:
@@ -112,7 +116,7 @@ class MessageExchange : public Exchange {
   Peers peers_;
   Redistribution blocks_;
   std::int64_t granule_bytes_ = 64;
-  ByteType granule_;
+  OwnedType granule_;
   BlockArea send_area_;
   BlockArea receive_area_;
   BlockArea own_area_;  // blocks as in send_area_

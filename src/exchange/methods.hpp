@@ -13,5 +13,6 @@ const ExchangeMethod& ialltoallv_method();
 const ExchangeMethod& ring_method();
 const ExchangeMethod& persistent_method();
 const ExchangeMethod& alltoall_method();
+const ExchangeMethod& alltoallw_method();
 
 }  // namespace weft

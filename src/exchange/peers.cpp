@@ -32,4 +32,15 @@ ExchangeTraffic traffic_to(Peers peers, const ExchangeProblem& problem,
   return traffic;
 }
 
+Box smallest_box_around(const Box& a, const Box& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  Box result = a;
+  for (int axis = 0; axis < a.dimensions(); ++axis) {
+    result.lower[axis] = std::min(a.lower[axis], b.lower[axis]);
+    result.upper[axis] = std::max(a.upper[axis], b.upper[axis]);
+  }
+  return result;
+}
+
 }  // namespace weft

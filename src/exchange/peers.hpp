@@ -22,4 +22,7 @@ void count_message(ExchangeTraffic& traffic, const ExchangeProblem& problem, int
 ExchangeTraffic traffic_to(Peers peers, const ExchangeProblem& problem,
                            const std::vector<Block>& sends);
 
+/// An empty box does not count.
+Box smallest_box_around(const Box& a, const Box& b);
+
 }  // namespace weft

@@ -24,17 +24,6 @@ std::int64_t padded(std::int64_t elements, std::int64_t element_bytes) {
   return whole * element_bytes % kAliasBytes == 0 ? whole + line : whole;
 }
 
-Box smallest_box_around(const Box& a, const Box& b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  Box result = a;
-  for (int axis = 0; axis < a.dimensions(); ++axis) {
-    result.lower[axis] = std::min(a.lower[axis], b.lower[axis]);
-    result.upper[axis] = std::max(a.upper[axis], b.upper[axis]);
-  }
-  return result;
-}
-
 }  // namespace
 
 WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int rank) {
