@@ -21,7 +21,8 @@ Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
 std::span<const ExchangeMethod* const> exchange_table() {
   static const std::array table{&shared_method(),     &mixed_method(),      &pairwise_method(),
                                 &alltoallv_method(),  &ialltoallv_method(), &ring_method(),
-                                &persistent_method(), &alltoall_method(),   &alltoallw_method()};
+                                &persistent_method(), &alltoall_method(),   &alltoallw_method(),
+                                &scatter_method()};
   return table;
 }
 

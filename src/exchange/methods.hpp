@@ -14,5 +14,6 @@ const ExchangeMethod& ring_method();
 const ExchangeMethod& persistent_method();
 const ExchangeMethod& alltoall_method();
 const ExchangeMethod& alltoallw_method();
+const ExchangeMethod& scatter_method();
 
 }  // namespace weft

@@ -107,10 +107,10 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
 
 std::vector<Case> all_cases() {
   const std::pair<const char*, Nodes> ways[] = {
-      {"shared", Nodes::one},     {"pairwise", Nodes::one}, {"alltoallv", Nodes::one},
-      {"mixed", Nodes::one},      {"mixed", Nodes::halves}, {"mixed", Nodes::alternating},
-      {"ialltoallv", Nodes::one}, {"ring", Nodes::one},     {"persistent", Nodes::one},
-      {"alltoall", Nodes::one},   {"alltoallw", Nodes::one}};
+      {"shared", Nodes::one},     {"pairwise", Nodes::one},  {"alltoallv", Nodes::one},
+      {"mixed", Nodes::one},      {"mixed", Nodes::halves},  {"mixed", Nodes::alternating},
+      {"ialltoallv", Nodes::one}, {"ring", Nodes::one},      {"persistent", Nodes::one},
+      {"alltoall", Nodes::one},   {"alltoallw", Nodes::one}, {"scatter", Nodes::one}};
   std::vector<Case> cases;
   for (const auto& [exchange, nodes] : ways)
     for (const Pair& pair : pairs())
@@ -223,7 +223,7 @@ TEST(Exchange, AllocatesNothingInACall) {
   const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
   const NodeMap nodes(Nodes::halves);
   for (const char* name : {"mixed", "pairwise", "alltoallv", "ialltoallv", "ring", "persistent",
-                           "alltoall", "alltoallw"}) {
+                           "alltoall", "alltoallw", "scatter"}) {
     const ExchangeProblem problem = problem_of(nodes, cubes, {16, 1, 2, 2, 0});
     if (may_refuse(name) && !refusal_on_any_rank(name, problem).empty()) continue;
     const auto exchange = maker(name)(problem);
@@ -293,7 +293,7 @@ TEST(Exchange, CountsItsTraffic) {
     const std::int64_t block_bytes = 24 * 24 * 24 / (ranks * ranks) * 16 * 3;
     const std::int64_t off_node = ranks - nodes.comm.size();
     for (const char* name : {"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring",
-                             "persistent", "alltoall", "alltoallw"}) {
+                             "persistent", "alltoall", "alltoallw", "scatter"}) {
       if (!exchange_named(name).refusal(problem).empty()) continue;
       const ExchangeTraffic traffic = exchange_named(name).make(problem)->traffic();
       const bool by_messages = name != std::string("shared") && name != std::string("mixed");
@@ -360,12 +360,12 @@ TEST(Exchange, OwnBlocksAreNotMoved) {
 
 TEST(ExchangeTable, HasTheNamesThatUsersSee) {
   EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv", "ialltoallv",
-                                      "ring", "persistent", "alltoall", "alltoallw"}),
+                                      "ring", "persistent", "alltoall", "alltoallw", "scatter"}),
             exchanges());
   for (const std::string& name : exchanges()) EXPECT_EQ(name, exchange_named(name).name());
   EXPECT_EQ(
       "unavailable: there is no exchange \"telepathy\"; this build has shared, mixed, pairwise, "
-      "alltoallv, ialltoallv, ring, persistent, alltoall, alltoallw",
+      "alltoallv, ialltoallv, ring, persistent, alltoall, alltoallw, scatter",
       error_of([] { exchange_named("telepathy"); }));
 }
 
