@@ -19,10 +19,10 @@ Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
 }
 
 std::span<const ExchangeMethod* const> exchange_table() {
-  static const std::array table{&shared_method(),     &mixed_method(),      &pairwise_method(),
-                                &alltoallv_method(),  &ialltoallv_method(), &ring_method(),
-                                &persistent_method(), &alltoall_method(),   &alltoallw_method(),
-                                &scatter_method()};
+  static const std::array table{&shared_method(),     &mixed_method(),        &pairwise_method(),
+                                &alltoallv_method(),  &ialltoallv_method(),   &ring_method(),
+                                &persistent_method(), &alltoall_method(),     &alltoallw_method(),
+                                &scatter_method(),    &hierarchical_method(), &rma_method()};
   return table;
 }
 

@@ -35,6 +35,10 @@ std::int64_t BlockArea::granules(int chunk, int block) const {
   return first[static_cast<std::size_t>(block) + 1] - first[static_cast<std::size_t>(block)];
 }
 
+std::int64_t BlockArea::unit_granules(int chunk) const {
+  return first_granule_[static_cast<std::size_t>(chunk)].back();
+}
+
 std::int64_t BlockArea::most_granules() const {
   std::int64_t most = 0;
   for (const std::vector<std::int64_t>& first : first_granule_) most = std::max(most, first.back());
@@ -66,22 +70,28 @@ OwnedType& OwnedType::operator=(OwnedType&& other) noexcept {
   return *this;
 }
 
+std::int64_t granule_that_fits(const Communicator& comm,
+                               const std::function<bool(std::int64_t granule_bytes)>& fits) {
+  std::int64_t granule = 64;
+  while (comm.max(std::int64_t{!fits(granule)}) != 0) granule *= 2;
+  return granule;
+}
+
 MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int64_t most_granules)
     : problem_(std::move(problem)),
       peers_(peers),
       blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
   const auto sends = sizes_of(blocks_.sends, Share::travelling);
   const auto receives = sizes_of(blocks_.receives, Share::travelling);
-  for (;; granule_bytes_ *= 2) {
-    send_area_ = BlockArea(sends, granule_bytes_);
-    receive_area_ = BlockArea(receives, granule_bytes_);
-    const std::int64_t largest =
-        std::max(send_area_.most_granules(), receive_area_.most_granules());
-    // A unit of one granule per block cannot shrink any further.
-    const auto least =
-        static_cast<std::int64_t>(std::max(blocks_.sends.size(), blocks_.receives.size()));
-    if (problem_.comm->max(std::int64_t{largest > std::max(most_granules, least)}) == 0) break;
-  }
+  // A unit of one granule per block cannot shrink any further.
+  const auto least =
+      static_cast<std::int64_t>(std::max(blocks_.sends.size(), blocks_.receives.size()));
+  granule_bytes_ = granule_that_fits(*problem_.comm, [&](std::int64_t granule) {
+    send_area_ = BlockArea(sends, granule);
+    receive_area_ = BlockArea(receives, granule);
+    return std::max(send_area_.most_granules(), receive_area_.most_granules()) <=
+           std::max(most_granules, least);
+  });
   granule_ = OwnedType::bytes(granule_bytes_);
   own_area_ = BlockArea(sizes_of(blocks_.sends, Share::own), granule_bytes_);
 }

@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <functional>
+
 #include "exchange/peers.hpp"
 
 namespace weft {
@@ -22,6 +24,7 @@ class BlockArea {
   std::int64_t unit_offset(int unit) const;
   std::int64_t block_offset(int chunk, int block) const;
   std::int64_t granules(int chunk, int block) const;
+  std::int64_t unit_granules(int chunk) const;
   /// Of the largest unit.
   std::int64_t most_granules() const;
   std::int64_t field_bytes() const { return chunk_offsets_.empty() ? 0 : chunk_offsets_.back(); }
@@ -49,6 +52,10 @@ class OwnedType {
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
+
+/// The smallest granule, from 64 bytes on, with which `fits` is true on all ranks. Collective.
+std::int64_t granule_that_fits(const Communicator& comm,
+                               const std::function<bool(std::int64_t granule_bytes)>& fits);
 
 class MessageExchange : public Exchange {
  public:
@@ -115,7 +122,7 @@ class MessageExchange : public Exchange {
   ExchangeProblem problem_;
   Peers peers_;
   Redistribution blocks_;
-  std::int64_t granule_bytes_ = 64;
+  std::int64_t granule_bytes_ = 0;
   OwnedType granule_;
   BlockArea send_area_;
   BlockArea receive_area_;

@@ -15,5 +15,7 @@ const ExchangeMethod& persistent_method();
 const ExchangeMethod& alltoall_method();
 const ExchangeMethod& alltoallw_method();
 const ExchangeMethod& scatter_method();
+const ExchangeMethod& hierarchical_method();
+const ExchangeMethod& rma_method();
 
 }  // namespace weft

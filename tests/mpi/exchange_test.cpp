@@ -95,7 +95,7 @@ struct Case {
 
 std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
   const Case& c = tested.param;
-  const char* nodes[] = {"", "_halves", "_alternating"};
+  const char* nodes[] = {"", "_halves", "_alternating", "_three"};
   std::string name = c.exchange;
   name.append(nodes[static_cast<int>(c.nodes)]).append("_").append(c.pair->name);
   name += "_bytes" + std::to_string(c.variant.element_bytes) + "_fields" +
@@ -106,11 +106,23 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
 }
 
 std::vector<Case> all_cases() {
-  const std::pair<const char*, Nodes> ways[] = {
-      {"shared", Nodes::one},     {"pairwise", Nodes::one},  {"alltoallv", Nodes::one},
-      {"mixed", Nodes::one},      {"mixed", Nodes::halves},  {"mixed", Nodes::alternating},
-      {"ialltoallv", Nodes::one}, {"ring", Nodes::one},      {"persistent", Nodes::one},
-      {"alltoall", Nodes::one},   {"alltoallw", Nodes::one}, {"scatter", Nodes::one}};
+  const std::pair<const char*, Nodes> ways[] = {{"shared", Nodes::one},
+                                                {"pairwise", Nodes::one},
+                                                {"alltoallv", Nodes::one},
+                                                {"mixed", Nodes::one},
+                                                {"mixed", Nodes::halves},
+                                                {"mixed", Nodes::alternating},
+                                                {"ialltoallv", Nodes::one},
+                                                {"ring", Nodes::one},
+                                                {"persistent", Nodes::one},
+                                                {"alltoall", Nodes::one},
+                                                {"alltoallw", Nodes::one},
+                                                {"scatter", Nodes::one},
+                                                {"rma", Nodes::one},
+                                                {"hierarchical", Nodes::one},
+                                                {"hierarchical", Nodes::halves},
+                                                {"hierarchical", Nodes::alternating},
+                                                {"hierarchical", Nodes::three}};
   std::vector<Case> cases;
   for (const auto& [exchange, nodes] : ways)
     for (const Pair& pair : pairs())
@@ -223,7 +235,7 @@ TEST(Exchange, AllocatesNothingInACall) {
   const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
   const NodeMap nodes(Nodes::halves);
   for (const char* name : {"mixed", "pairwise", "alltoallv", "ialltoallv", "ring", "persistent",
-                           "alltoall", "alltoallw", "scatter"}) {
+                           "alltoall", "alltoallw", "scatter", "hierarchical", "rma"}) {
     const ExchangeProblem problem = problem_of(nodes, cubes, {16, 1, 2, 2, 0});
     if (may_refuse(name) && !refusal_on_any_rank(name, problem).empty()) continue;
     const auto exchange = maker(name)(problem);
@@ -256,7 +268,7 @@ TEST(Exchange, AllocatesNothingInACall) {
 
 TEST(Exchange, SendsNoMessageButThoseItCounts) {
   const NodeMap nodes(Nodes::halves);
-  for (const char* name : {"pairwise", "mixed", "ring"}) {
+  for (const char* name : {"pairwise", "mixed", "ring", "hierarchical"}) {
     const ExchangeProblem problem = problem_of(nodes, pairs()[8], {8, 3, 7, 0, 0});
     Rig rig(nodes, {problem}, maker(name));
     const std::int64_t before = messages_sent;
@@ -293,7 +305,7 @@ TEST(Exchange, CountsItsTraffic) {
     const std::int64_t block_bytes = 24 * 24 * 24 / (ranks * ranks) * 16 * 3;
     const std::int64_t off_node = ranks - nodes.comm.size();
     for (const char* name : {"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring",
-                             "persistent", "alltoall", "alltoallw", "scatter"}) {
+                             "persistent", "alltoall", "alltoallw", "scatter", "rma"}) {
       if (!exchange_named(name).refusal(problem).empty()) continue;
       const ExchangeTraffic traffic = exchange_named(name).make(problem)->traffic();
       const bool by_messages = name != std::string("shared") && name != std::string("mixed");
@@ -334,6 +346,35 @@ TEST(Exchange, AlltoallCountsItsPaddingAndRefusesTooMuchOfIt) {
   EXPECT_EQ(std::string::npos, refusal.find("alltoall,")) << refusal;
 }
 
+// Of P ranks on N nodes, all of which have something for each other.
+TEST(Exchange, FewerMessagesTravelBetweenNodes) {
+  const int ranks = world().size();
+  const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
+  for (const Nodes split : {Nodes::halves, Nodes::alternating, Nodes::three}) {
+    const NodeMap nodes(split);
+    const ExchangeProblem problem = problem_of(nodes, cubes, {16, 3, 2, 2, 0});
+    const auto all_ranks = [&](const char* name, auto member) {
+      return world().sum(exchange_named(name).make(problem)->traffic().*member);
+    };
+    std::int64_t pairs_between_nodes = 0;
+    for (int a = 0; a < ranks; ++a)
+      for (int b = 0; b < ranks; ++b)
+        pairs_between_nodes += NodeMap::node_of(split, a) != NodeMap::node_of(split, b);
+    const std::int64_t count = std::min(ranks, split == Nodes::three ? 3 : 2);
+    const std::int64_t node_pairs = count * (count - 1);
+    const auto messages = &ExchangeTraffic::messages;
+    const auto off_node = &ExchangeTraffic::messages_off_node;
+    EXPECT_EQ(ranks * (ranks - 1) * 6, all_ranks("pairwise", messages));
+    EXPECT_EQ(pairs_between_nodes * 6, all_ranks("pairwise", off_node));
+    EXPECT_EQ(pairs_between_nodes * 6, all_ranks("mixed", messages));
+    EXPECT_EQ(pairs_between_nodes * 6, all_ranks("mixed", off_node));
+    EXPECT_EQ(node_pairs * 6, all_ranks("hierarchical", messages));
+    EXPECT_EQ(node_pairs * 6, all_ranks("hierarchical", off_node));
+    for (const auto bytes : {&ExchangeTraffic::bytes, &ExchangeTraffic::bytes_off_node})
+      EXPECT_EQ(all_ranks("pairwise", bytes), all_ranks("hierarchical", bytes));
+  }
+}
+
 TEST(Exchange, MixedKeepsInTheWindowOnlyWhatItsNodeReads) {
   if (world().size() % 2 != 0) GTEST_SKIP() << "needs an even number of ranks";
   const NodeMap nodes(Nodes::halves);
@@ -360,12 +401,13 @@ TEST(Exchange, OwnBlocksAreNotMoved) {
 
 TEST(ExchangeTable, HasTheNamesThatUsersSee) {
   EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv", "ialltoallv",
-                                      "ring", "persistent", "alltoall", "alltoallw", "scatter"}),
+                                      "ring", "persistent", "alltoall", "alltoallw", "scatter",
+                                      "hierarchical", "rma"}),
             exchanges());
   for (const std::string& name : exchanges()) EXPECT_EQ(name, exchange_named(name).name());
   EXPECT_EQ(
       "unavailable: there is no exchange \"telepathy\"; this build has shared, mixed, pairwise, "
-      "alltoallv, ialltoallv, ring, persistent, alltoall, alltoallw, scatter",
+      "alltoallv, ialltoallv, ring, persistent, alltoall, alltoallw, scatter, hierarchical, rma",
       error_of([] { exchange_named("telepathy"); }));
 }
 
@@ -393,7 +435,7 @@ TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
   const NodeMap nodes(Nodes::one);
   ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
   problem.fields = problem.chunks = 1 << 20;
-  for (const char* name : {"pairwise", "mixed", "ring"})
+  for (const char* name : {"pairwise", "mixed", "ring", "hierarchical"})
     EXPECT_NE(std::string::npos,
               exchange_named(name).refusal(problem).find("tags up to 1099511627780"))
         << name;
