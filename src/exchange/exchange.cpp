@@ -38,12 +38,15 @@ const ExchangeMethod& exchange_named(std::string_view name) {
 
 std::string ExchangeMethod::refusal(const ExchangeProblem& problem) const {
   const std::string reason = obstacle(problem);
-  if (reason.empty()) return "";
+  return reason.empty() ? "" : reason + "; " + others_that_can(problem, name());
+}
+
+std::string others_that_can(const ExchangeProblem& problem, std::string_view name) {
   std::string able;
   for (const ExchangeMethod* method : exchange_table())
-    if (method->obstacle(problem).empty())
+    if (method->name() != name && method->obstacle(problem).empty())
       able.append(able.empty() ? "" : ", ").append(method->name());
-  return reason + (able.empty() ? "; no exchange can do this" : "; these can do this: " + able);
+  return able.empty() ? "no other can do this" : "these can do this: " + able;
 }
 
 const ExchangeMethod& default_exchange(const ExchangeProblem& problem) {

@@ -126,6 +126,9 @@ class ExchangeMethod {
 /// The methods of this build, best known first.
 std::span<const ExchangeMethod* const> exchange_table();
 
+/// "these can do this: pairwise, ...": the methods, but for `name`, that have no obstacle.
+std::string others_that_can(const ExchangeProblem& problem, std::string_view name);
+
 /// The method of that name. Throws Error(unavailable) with the names that exist.
 const ExchangeMethod& exchange_named(std::string_view name);
 

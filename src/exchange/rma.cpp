@@ -82,6 +82,7 @@ class RmaExchange final : public MessageExchange {
   static constexpr int kNone = -1;
 
   void exchange_places();
+  void make_window(std::int64_t bytes);
   bool arrived();
   void wait_for_puts();
 
@@ -146,10 +147,31 @@ void RmaExchange::attach(const ExchangeBuffers& buffers) {
   bind_fixed();
   const std::int64_t bytes = receive_area().field_bytes() * problem().fields;
   if (problem().comm->max(bytes) == 0) return;  // nobody has anything to put
-  check_mpi(MPI_Win_create(bytes > 0 ? receive_memory() : nullptr, static_cast<MPI_Aint>(bytes), 1,
-                           MPI_INFO_NULL, problem().comm->get(), &window_),
-            "MPI_Win_create");
+  make_window(bytes);
   check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+}
+
+// Whether ranks can have a window together shows only when they try: Open MPI 4 cannot over TCP
+// when it is configured without its component osc/pt2pt.
+void RmaExchange::make_window(std::int64_t bytes) {
+  const int code =
+      MPI_Win_create(bytes > 0 ? receive_memory() : nullptr, static_cast<MPI_Aint>(bytes), 1,
+                     MPI_INFO_NULL, problem().comm->get(), &window_);
+  try {
+    problem().comm->agree([&] {
+      try {
+        check_mpi(code, "MPI_Win_create");
+      } catch (const Error& error) {
+        throw Error(ErrorCode::unavailable,
+                    std::string("exchange \"rma\": this MPI has no one-sided communication between "
+                                "these ranks (") +
+                        error.what() + "); " + others_that_can(problem(), "rma"));
+      }
+    });
+  } catch (...) {
+    window_ = MPI_WIN_NULL;  // freeing it would wait for ranks that have none
+    throw;
+  }
 }
 
 void RmaExchange::begin(std::int64_t /*call*/, std::span<std::byte* const> bases) {
@@ -193,10 +215,25 @@ void RmaExchange::wait_for_puts() {
   exposed_ = kNone;
 }
 
+// The component osc/rdma of Open MPI 4 names a file after the number of the communicator, and
+// communicators without a common process may have the same number: their windows would then share
+// one file (https://github.com/open-mpi/ompi/issues/9492, mended in 5.0). No other communicator can
+// do that to one of all processes.
+std::string obstacle_of_rma([[maybe_unused]] const ExchangeProblem& problem) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  int processes = 0;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &processes), "MPI_Comm_size");
+  if (problem.node->size() > 1 && problem.comm->size() < processes)
+    return "windows of Open MPI 4 are safe only among all " + std::to_string(processes) +
+           " processes, not among " + std::to_string(problem.comm->size()) + " of them";
+#endif
+  return "";
+}
+
 }  // namespace
 
 const ExchangeMethod& rma_method() {
-  static const MethodOf<RmaExchange> method("rma");
+  static const MethodOf<RmaExchange> method("rma", obstacle_of_rma);
   return method;
 }
 

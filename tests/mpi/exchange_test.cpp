@@ -431,6 +431,23 @@ TEST(ExchangeTable, SharedRefusesRanksOnSeveralNodes) {
   EXPECT_EQ(0U, exchange_named("shared").refusal(problem).find(expected));
 }
 
+TEST(ExchangeTable, RmaOfOpenMpi4RefusesPartsOfTheWorld) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  if (world().size() < 3) GTEST_SKIP() << "needs 3 ranks";
+  const NodeMap nodes(Nodes::one);
+  ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
+  EXPECT_EQ("", exchange_named("rma").refusal(problem));
+  const Communicator part = world().split(world().rank() == 0 ? 0 : 1);
+  problem.comm = &part;
+  if (part.size() > 1) {
+    EXPECT_NE(std::string::npos,
+              exchange_named("rma").obstacle(problem).find("safe only among all"));
+  }
+#else
+  GTEST_SKIP() << "for Open MPI 4";
+#endif
+}
+
 TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
   const NodeMap nodes(Nodes::one);
   ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);

@@ -81,6 +81,8 @@ class LargeMessage : public ::testing::TestWithParam<std::string> {
 
 TEST_P(LargeMessage, LongMessageBeyond32BitsArrives) {
   if (world().size() < 2) GTEST_SKIP() << "needs 2 ranks";
+  if (world().size() > 2 && GetParam() == "rma")
+    GTEST_SKIP() << "some MPIs refuse windows on parts of the world";
   const Communicator pair = world().split(world().rank() < 2 ? 0 : 1);
   if (world().rank() >= 2) return;
   const Box all = Box::whole({kElements});

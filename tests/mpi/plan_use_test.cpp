@@ -91,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(, PlansWith, ::testing::ValuesIn(test::auto_and_exchang
                          [](const auto& test) { return test.param; });
 
 TEST_P(PlansWith, WorkSideBySideOnDifferentCommunicators) {
+  if (GetParam() == "rma") GTEST_SKIP() << "some MPIs refuse windows on parts of the world";
   const int rank = world().rank();
   const Options options = with_exchange(GetParam());
   const Comm backwards(0, -rank);
