@@ -22,6 +22,13 @@ set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
+# Persistent collectives are MPI-4; Open MPI 4 has them as an extension. By trying, not by version.
+include(CheckCXXSymbolExists)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
+check_cxx_symbol_exists(MPI_Alltoallv_init mpi.h WEFT_HAVE_ALLTOALLV_INIT)
+check_cxx_symbol_exists(MPIX_Alltoallv_init "mpi.h;mpi-ext.h" WEFT_HAVE_MPIX_ALLTOALLV_INIT)
+unset(CMAKE_REQUIRED_LIBRARIES)
+
 # Sets WEFT_HAVE_<engine> from the option WEFT_<engine>; ARGN: the targets that the engine links.
 macro(weft_find_engine engine package)
   string(TOLOWER "${WEFT_${engine}}" weft_wanted)

@@ -24,8 +24,9 @@ struct Step {
       0;  ///< compute: read + written here; exchange: leaves this rank for others (all fields)
   std::int64_t messages = 0;        ///< exchange: messages sent by this rank to others in one call
   std::int64_t bytes_off_node = 0;  ///< exchange: the part of `bytes` that goes to other nodes
-  double seconds = 0;               ///< in profile(): time spent in the last call on this rank
-  Layout layout;                    ///< of the result, before any reordering in memory
+  std::int64_t messages_off_node = 0;  ///< exchange: likewise of `messages`
+  double seconds = 0;                  ///< in profile(): time spent in the last call on this rank
+  Layout layout;                       ///< of the result, before any reordering in memory
 };
 
 /// Bytes of memory that a plan owns on this rank; user arrays are not counted.

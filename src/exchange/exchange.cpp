@@ -19,8 +19,10 @@ Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
 }
 
 std::span<const ExchangeMethod* const> exchange_table() {
-  static const std::array table{&shared_method(), &mixed_method(), &pairwise_method(),
-                                &alltoallv_method()};
+  static const std::array table{&shared_method(),     &mixed_method(),        &pairwise_method(),
+                                &alltoallv_method(),  &ialltoallv_method(),   &ring_method(),
+                                &persistent_method(), &alltoall_method(),     &alltoallw_method(),
+                                &scatter_method(),    &hierarchical_method(), &rma_method()};
   return table;
 }
 
@@ -32,6 +34,19 @@ const ExchangeMethod& exchange_named(std::string_view name) {
   }
   throw Error(ErrorCode::unavailable,
               "there is no exchange \"" + std::string(name) + "\"; this build has " + known);
+}
+
+std::string ExchangeMethod::refusal(const ExchangeProblem& problem) const {
+  const std::string reason = obstacle(problem);
+  return reason.empty() ? "" : reason + "; " + others_that_can(problem, name());
+}
+
+std::string others_that_can(const ExchangeProblem& problem, std::string_view name) {
+  std::string able;
+  for (const ExchangeMethod* method : exchange_table())
+    if (method->name() != name && method->obstacle(problem).empty())
+      able.append(able.empty() ? "" : ", ").append(method->name());
+  return able.empty() ? "no other can do this" : "these can do this: " + able;
 }
 
 const ExchangeMethod& default_exchange(const ExchangeProblem& problem) {

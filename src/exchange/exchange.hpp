@@ -50,13 +50,15 @@ struct ExchangeMemory {
   std::int64_t own_bytes = 0;
   std::int64_t window_bytes = 0;
   int window_counters = 0;
+  bool fixed = false;  ///< kSlotSend and kSlotReceive must be the same memory in every call
 };
 
 /// What one call sends from this rank to others.
 struct ExchangeTraffic {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
-  std::int64_t bytes_off_node = 0;
+  std::int64_t messages_off_node = 0;  ///< of them, those to ranks on other nodes
+  std::int64_t bytes_off_node = 0;     ///< likewise
 };
 
 /// The memory that the plan provides at its place. Offsets are 64-byte aligned and the same in
@@ -68,6 +70,10 @@ struct ExchangeBuffers {
   std::int64_t window_offset = 0;   ///< in the window of every rank
   int first_counter = 1;            ///< in the window's counters, after kFinishedCounter
   SharedWindow* window = nullptr;   ///< null when no exchange of the plan wants one
+  /// What kSlotSend and kSlotReceive are bound to in every call, where ExchangeMemory::fixed asks
+  /// for that; null when there is no such memory.
+  std::byte* send_memory = nullptr;
+  std::byte* receive_memory = nullptr;
 };
 
 /// Life of one unit within a call: the stage before stores into outbox(unit, ...); start(unit); the
@@ -110,13 +116,18 @@ class ExchangeMethod {
   virtual ~ExchangeMethod() = default;
   virtual std::string_view name() const = 0;
   /// Why this method cannot do `problem` on this rank; empty when it can.
-  virtual std::string refusal(const ExchangeProblem& problem) const = 0;
+  virtual std::string obstacle(const ExchangeProblem& problem) const = 0;
+  /// The obstacle, if any, and the names of the methods that have none.
+  std::string refusal(const ExchangeProblem& problem) const;
   /// Collective over problem.comm.
   virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
 };
 
 /// The methods of this build, best known first.
 std::span<const ExchangeMethod* const> exchange_table();
+
+/// "these can do this: pairwise, ...": the methods, but for `name`, that have no obstacle.
+std::string others_that_can(const ExchangeProblem& problem, std::string_view name);
 
 /// The method of that name. Throws Error(unavailable) with the names that exist.
 const ExchangeMethod& exchange_named(std::string_view name);

@@ -35,30 +35,46 @@ std::int64_t BlockArea::granules(int chunk, int block) const {
   return first[static_cast<std::size_t>(block) + 1] - first[static_cast<std::size_t>(block)];
 }
 
+std::int64_t BlockArea::unit_granules(int chunk) const {
+  return first_granule_[static_cast<std::size_t>(chunk)].back();
+}
+
 std::int64_t BlockArea::most_granules() const {
   std::int64_t most = 0;
   for (const std::vector<std::int64_t>& first : first_granule_) most = std::max(most, first.back());
   return most;
 }
 
-ByteType::ByteType(std::int64_t bytes) {
-  const int count = to_int(bytes, "the size of a message granule", ErrorCode::internal);
-  check_mpi(MPI_Type_contiguous(count, MPI_BYTE, &type_), "MPI_Type_contiguous");
+OwnedType OwnedType::bytes(std::int64_t bytes) {
+  const int count = to_int(bytes, "the size of an MPI datatype", ErrorCode::internal);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_contiguous(count, MPI_BYTE, &type), "MPI_Type_contiguous");
+  return OwnedType(type);
+}
+
+OwnedType::OwnedType(MPI_Datatype type) : type_(type) {
   check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
 }
 
-ByteType::~ByteType() {
+OwnedType::~OwnedType() {
   int finalized = 0;
   if (type_ != MPI_DATATYPE_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
     MPI_Type_free(&type_);
 }
 
-ByteType::ByteType(ByteType&& other) noexcept
+OwnedType::OwnedType(OwnedType&& other) noexcept
     : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
 
-ByteType& ByteType::operator=(ByteType&& other) noexcept {
+OwnedType& OwnedType::operator=(OwnedType&& other) noexcept {
   std::swap(type_, other.type_);
   return *this;
+}
+
+std::int64_t granule_that_fits(const Communicator& comm,
+                               const std::function<bool(std::int64_t granule_bytes)>& fits) {
+  std::int64_t granule = 64;
+  while (comm.max(std::int64_t{!fits(granule)}) != 0) granule *= 2;
+  return granule;
 }
 
 MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int64_t most_granules)
@@ -67,17 +83,16 @@ MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int6
       blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
   const auto sends = sizes_of(blocks_.sends, Share::travelling);
   const auto receives = sizes_of(blocks_.receives, Share::travelling);
-  for (;; granule_bytes_ *= 2) {
-    send_area_ = BlockArea(sends, granule_bytes_);
-    receive_area_ = BlockArea(receives, granule_bytes_);
-    const std::int64_t largest =
-        std::max(send_area_.most_granules(), receive_area_.most_granules());
-    // A unit of one granule per block cannot shrink any further.
-    const auto least =
-        static_cast<std::int64_t>(std::max(blocks_.sends.size(), blocks_.receives.size()));
-    if (problem_.comm->max(std::int64_t{largest > std::max(most_granules, least)}) == 0) break;
-  }
-  granule_ = ByteType(granule_bytes_);
+  // A unit of one granule per block cannot shrink any further.
+  const auto least =
+      static_cast<std::int64_t>(std::max(blocks_.sends.size(), blocks_.receives.size()));
+  granule_bytes_ = granule_that_fits(*problem_.comm, [&](std::int64_t granule) {
+    send_area_ = BlockArea(sends, granule);
+    receive_area_ = BlockArea(receives, granule);
+    return std::max(send_area_.most_granules(), receive_area_.most_granules()) <=
+           std::max(most_granules, least);
+  });
+  granule_ = OwnedType::bytes(granule_bytes_);
   own_area_ = BlockArea(sizes_of(blocks_.sends, Share::own), granule_bytes_);
 }
 
@@ -135,9 +150,61 @@ View MessageExchange::inbox(int unit, int block) const {
   return {kSlotReceive, offset, part, dense_strides(part.extents(), problem_.order)};
 }
 
+int MessageExchange::distance_to(int peer, Toward toward) const {
+  const int size = problem_.comm->size();
+  const int step = toward == Toward::higher_ranks ? 1 : -1;
+  return ((peer - problem_.comm->rank()) * step + size) % size;
+}
+
+std::vector<MessageExchange::Message> MessageExchange::around(const std::vector<Block>& blocks,
+                                                              const BlockArea& area, int chunk,
+                                                              Toward toward) const {
+  std::vector<Message> result;
+  for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
+    const int granules =
+        to_int(area.granules(chunk, block), "the size of a message", ErrorCode::internal);
+    if (granules > 0)
+      result.push_back({blocks[static_cast<std::size_t>(block)].peer, granules,
+                        area.block_offset(chunk, block)});
+  }
+  std::sort(result.begin(), result.end(), [&](const Message& a, const Message& b) {
+    return distance_to(a.peer, toward) < distance_to(b.peer, toward);
+  });
+  return result;
+}
+
+std::vector<MessageExchange::Message> MessageExchange::sends_around(int chunk) const {
+  return around(blocks_.sends, send_area_, chunk, Toward::higher_ranks);
+}
+
+std::vector<MessageExchange::Message> MessageExchange::receives_around(int chunk) const {
+  return around(blocks_.receives, receive_area_, chunk, Toward::lower_ranks);
+}
+
 void MessageExchange::bind(std::span<std::byte* const> bases) {
   send_base_ = bases[kSlotSend] + buffers_.send_offset;
   receive_base_ = bases[kSlotReceive] + buffers_.receive_offset;
+}
+
+void MessageExchange::bind_fixed() {
+  send_base_ = buffers_.send_memory + buffers_.send_offset;
+  receive_base_ = buffers_.receive_memory + buffers_.receive_offset;
+}
+
+void MessageExchange::require_fixed(std::span<std::byte* const> bases) const {
+  if (bases[kSlotSend] != buffers_.send_memory || bases[kSlotReceive] != buffers_.receive_memory)
+    throw Error(ErrorCode::internal, "an exchange with fixed buffers was given others");
+}
+
+std::string obstacle_of_messages(const ExchangeProblem& problem) {
+  int* most = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(problem.comm->get(), MPI_TAG_UB, &most, &found), "MPI_Comm_get_attr");
+  const std::int64_t last =
+      std::int64_t{problem.tag} + std::int64_t{problem.fields} * problem.chunks - 1;
+  if (!found || last <= *most) return "";
+  return "messages would need tags up to " + std::to_string(last) + ", this MPI has them up to " +
+         std::to_string(*most) + "; fewer fields or chunks need fewer";
 }
 
 }  // namespace weft

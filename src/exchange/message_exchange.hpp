@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <functional>
+
 #include "exchange/peers.hpp"
 
 namespace weft {
@@ -22,6 +24,7 @@ class BlockArea {
   std::int64_t unit_offset(int unit) const;
   std::int64_t block_offset(int chunk, int block) const;
   std::int64_t granules(int chunk, int block) const;
+  std::int64_t unit_granules(int chunk) const;
   /// Of the largest unit.
   std::int64_t most_granules() const;
   std::int64_t field_bytes() const { return chunk_offsets_.empty() ? 0 : chunk_offsets_.back(); }
@@ -32,27 +35,36 @@ class BlockArea {
   std::vector<std::int64_t> chunk_offsets_;               // of each chunk, then the end
 };
 
-/// An MPI datatype of some bytes.
-class ByteType {
+/// An MPI datatype that frees itself.
+class OwnedType {
  public:
-  ByteType() = default;
-  explicit ByteType(std::int64_t bytes);
-  ~ByteType();
-  ByteType(ByteType&& other) noexcept;
-  ByteType& operator=(ByteType&& other) noexcept;
+  /// Of some bytes in a row.
+  static OwnedType bytes(std::int64_t bytes);
+
+  OwnedType() = default;
+  /// Commits `type`.
+  explicit OwnedType(MPI_Datatype type);
+  ~OwnedType();
+  OwnedType(OwnedType&& other) noexcept;
+  OwnedType& operator=(OwnedType&& other) noexcept;
   MPI_Datatype get() const noexcept { return type_; }
 
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
+/// The smallest granule, from 64 bytes on, with which `fits` is true on all ranks. Collective.
+std::int64_t granule_that_fits(const Communicator& comm,
+                               const std::function<bool(std::int64_t granule_bytes)>& fits);
+
 class MessageExchange : public Exchange {
  public:
-  ExchangeMemory memory() const final;
-  ExchangeTraffic traffic() const final { return traffic_to(peers_, problem_, blocks_.sends); }
-  void attach(const ExchangeBuffers& buffers) final { buffers_ = buffers; }
-  View outbox(int unit, int block) const final;
-  View inbox(int unit, int block) const final;
+  // Methods that place the blocks that travel in another way override these.
+  ExchangeMemory memory() const override;
+  ExchangeTraffic traffic() const override { return traffic_to(peers_, problem_, blocks_.sends); }
+  void attach(const ExchangeBuffers& buffers) override { buffers_ = buffers; }
+  View outbox(int unit, int block) const override;
+  View inbox(int unit, int block) const override;
   /// The unit in which messages are counted; the same on all ranks.
   std::int64_t granule_bytes() const { return granule_bytes_; }
 
@@ -69,16 +81,39 @@ class MessageExchange : public Exchange {
   const BlockArea& send_area() const { return send_area_; }
   const BlockArea& receive_area() const { return receive_area_; }
   MPI_Datatype granule() const { return granule_.get(); }
+  const ExchangeBuffers& buffers() const { return buffers_; }
+  bool travels(const Block& block) const;
+  Box part_of_unit(const Box& block, int unit) const;
+
+  /// A block that has a message of its own.
+  struct Message {
+    int peer = 0;
+    int granules = 0;
+    std::int64_t offset = 0;  // from the start of the unit
+  };
+  enum class Toward { higher_ranks, lower_ranks };
+  /// The messages of one chunk that are not empty, in the order in which their peers follow this
+  /// rank around the circle of ranks.
+  std::vector<Message> sends_around(int chunk) const;
+  std::vector<Message> receives_around(int chunk) const;
+  /// How many steps `peer` is away from this rank around the circle.
+  int distance_to(int peer, Toward toward) const;
 
   void bind(std::span<std::byte* const> bases);
+  /// For ExchangeMemory::fixed: binds the memory of all calls to come, and later makes sure that a
+  /// call has the same.
+  void bind_fixed();
+  void require_fixed(std::span<std::byte* const> bases) const;
+  std::byte* send_memory() const { return send_base_; }
+  std::byte* receive_memory() const { return receive_base_; }
   std::byte* send_unit(int unit) const { return send_base_ + send_area_.unit_offset(unit); }
   std::byte* receive_unit(int unit) const {
     return receive_base_ + receive_area_.unit_offset(unit);
   }
 
  private:
-  Box part_of_unit(const Box& block, int unit) const;
-  bool travels(const Block& block) const;
+  std::vector<Message> around(const std::vector<Block>& blocks, const BlockArea& area, int chunk,
+                              Toward toward) const;
   bool is_own(const Block& block) const;
   enum class Share { travelling, own };
   std::vector<std::vector<std::int64_t>> sizes_of(const std::vector<Block>& blocks,
@@ -87,8 +122,8 @@ class MessageExchange : public Exchange {
   ExchangeProblem problem_;
   Peers peers_;
   Redistribution blocks_;
-  std::int64_t granule_bytes_ = 64;
-  ByteType granule_;
+  std::int64_t granule_bytes_ = 0;
+  OwnedType granule_;
   BlockArea send_area_;
   BlockArea receive_area_;
   BlockArea own_area_;  // blocks as in send_area_
@@ -96,6 +131,9 @@ class MessageExchange : public Exchange {
   std::byte* send_base_ = nullptr;
   std::byte* receive_base_ = nullptr;
 };
+
+/// Why messages cannot carry `problem`; empty when they can.
+std::string obstacle_of_messages(const ExchangeProblem& problem);
 
 /// The most granules that an int can count.
 inline constexpr std::int64_t kMostGranules = 2147483647;

@@ -29,7 +29,7 @@ class MixedExchange final : public Exchange {
   }
   ExchangeTraffic traffic() const override {
     ExchangeTraffic traffic = messages_.traffic();
-    traffic.bytes += shared_.traffic().bytes;
+    traffic.bytes += shared_.traffic().bytes;  // the windows need no messages
     return traffic;
   }
   void attach(const ExchangeBuffers& buffers) override {
@@ -81,8 +81,8 @@ class MixedExchange final : public Exchange {
 class MixedMethod final : public ExchangeMethod {
  public:
   std::string_view name() const override { return "mixed"; }
-  std::string refusal(const ExchangeProblem& problem) const override {
-    return refusal_of_messages(problem);
+  std::string obstacle(const ExchangeProblem& problem) const override {
+    return obstacle_of_messages(problem);
   }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<MixedExchange>(problem);

@@ -23,11 +23,6 @@ class PairwiseExchange final : public MessageExchange {
   void release(int unit) override;
 
  private:
-  struct Message {
-    int peer = 0;
-    int granules = 0;
-    std::int64_t offset = 0;  // from the start of the unit
-  };
   struct Unit {
     std::vector<MPI_Request> receives;
     std::vector<MPI_Request> sends;
@@ -36,8 +31,6 @@ class PairwiseExchange final : public MessageExchange {
     bool sent = false;
   };
 
-  std::vector<Message> messages(const std::vector<Block>& blocks, const BlockArea& area, int chunk,
-                                int step) const;
   void finish();
   Unit& state(int unit) { return states_[static_cast<std::size_t>(unit)]; }
 
@@ -46,8 +39,5 @@ class PairwiseExchange final : public MessageExchange {
   std::vector<Unit> states_;                    // of each unit
   int released_ = 0;
 };
-
-/// Why messages cannot carry `problem`; empty when they can.
-std::string refusal_of_messages(const ExchangeProblem& problem);
 
 }  // namespace weft

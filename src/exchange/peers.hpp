@@ -14,8 +14,15 @@ enum class Peers {
 
 bool serves(Peers peers, const ExchangeProblem& problem, int peer);
 
+/// Adds what a message of `bytes` to `peer` adds in each field.
+void count_message(ExchangeTraffic& traffic, const ExchangeProblem& problem, int peer,
+                   std::int64_t bytes);
+
 /// Payload and number of the non-empty blocks that leave this rank for those peers.
 ExchangeTraffic traffic_to(Peers peers, const ExchangeProblem& problem,
                            const std::vector<Block>& sends);
+
+/// An empty box does not count.
+Box smallest_box_around(const Box& a, const Box& b);
 
 }  // namespace weft

@@ -24,17 +24,6 @@ std::int64_t padded(std::int64_t elements, std::int64_t element_bytes) {
   return whole * element_bytes % kAliasBytes == 0 ? whole + line : whole;
 }
 
-Box smallest_box_around(const Box& a, const Box& b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  Box result = a;
-  for (int axis = 0; axis < a.dimensions(); ++axis) {
-    result.lower[axis] = std::min(a.lower[axis], b.lower[axis]);
-    result.upper[axis] = std::max(a.upper[axis], b.upper[axis]);
-  }
-  return result;
-}
-
 }  // namespace
 
 WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int rank) {
@@ -131,7 +120,7 @@ namespace {
 class SharedMethod final : public ExchangeMethod {
  public:
   std::string_view name() const override { return "shared"; }
-  std::string refusal(const ExchangeProblem& problem) const override {
+  std::string obstacle(const ExchangeProblem& problem) const override {
     if (problem.node->size() == problem.comm->size()) return "";
     return "it needs all ranks on one node; on the node of rank " +
            std::to_string(problem.comm->rank()) + " are " + std::to_string(problem.node->size()) +

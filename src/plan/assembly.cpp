@@ -159,9 +159,11 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       wanted.back().window_bytes = comm.max(wanted.back().window_bytes);
     }
     const bool one_unit = request.options.fields * kChunks == 1;
+    const bool fixed = std::any_of(wanted.begin(), wanted.end(),
+                                   [](const ExchangeMemory& memory) { return memory.fixed; });
     const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
     ways[w].sends_from_sink =
-        one_unit && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
+        one_unit && !fixed && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
     if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
     most.own_bytes = std::max(most.own_bytes, total.own_bytes);
     most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
@@ -172,6 +174,8 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
     ways[w].traffic.clear();
     for (std::size_t e = 0; e < places[w].size(); ++e) {
       places[w][e].window = window.get();
+      places[w][e].send_memory = send.data();
+      places[w][e].receive_memory = receive.data();
       ways[w].exchanges[e]->attach(places[w][e]);
       ways[w].traffic.push_back(ways[w].exchanges[e]->traffic());
     }

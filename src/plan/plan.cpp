@@ -77,6 +77,7 @@ std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed
     step.bytes = traffic.bytes;
     step.messages = traffic.messages;
     step.bytes_off_node = traffic.bytes_off_node;
+    step.messages_off_node = traffic.messages_off_node;
     step.seconds = timed ? one.times[l].exchange : 0;
     step.layout = link.exchanged;
     result.push_back(std::move(step));

@@ -61,6 +61,10 @@ Rig::Rig(const NodeMap& nodes, const std::vector<ExchangeProblem>& problems,
   }
   for (Part& part : parts_) {
     part.buffers.window = window_ ? &*window_ : nullptr;
+    if (part.memory.fixed) {
+      part.buffers.send_memory = bases_[kSlotSend];
+      part.buffers.receive_memory = bases_[kSlotReceive];
+    }
     part.exchange->attach(part.buffers);
     expect_boxes(part);
   }

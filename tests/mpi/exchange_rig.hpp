@@ -13,8 +13,8 @@
 
 namespace weft::testing {
 
-/// Which ranks the test pretends to be on one node.
-enum class Nodes { one, halves, alternating };
+/// Which ranks the test pretends to be on one node. Three are of different sizes on 4 ranks, say.
+enum class Nodes { one, halves, alternating, three };
 
 /// A communicator of each pretended node, and its ranks as ExchangeProblem wants them.
 struct NodeMap {
@@ -25,7 +25,8 @@ struct NodeMap {
   }
   static int node_of(Nodes nodes, int rank) {
     if (nodes == Nodes::one) return 0;
-    return nodes == Nodes::halves ? (2 * rank) / world().size() : rank % 2;
+    if (nodes == Nodes::halves) return (2 * rank) / world().size();
+    return rank % (nodes == Nodes::alternating ? 2 : 3);
   }
   Communicator comm;
   std::vector<int> rank_of;

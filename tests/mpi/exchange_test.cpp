@@ -95,7 +95,7 @@ struct Case {
 
 std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
   const Case& c = tested.param;
-  const char* nodes[] = {"", "_halves", "_alternating"};
+  const char* nodes[] = {"", "_halves", "_alternating", "_three"};
   std::string name = c.exchange;
   name.append(nodes[static_cast<int>(c.nodes)]).append("_").append(c.pair->name);
   name += "_bytes" + std::to_string(c.variant.element_bytes) + "_fields" +
@@ -106,9 +106,23 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& tested) {
 }
 
 std::vector<Case> all_cases() {
-  const std::pair<const char*, Nodes> ways[] = {
-      {"shared", Nodes::one}, {"pairwise", Nodes::one}, {"alltoallv", Nodes::one},
-      {"mixed", Nodes::one},  {"mixed", Nodes::halves}, {"mixed", Nodes::alternating}};
+  const std::pair<const char*, Nodes> ways[] = {{"shared", Nodes::one},
+                                                {"pairwise", Nodes::one},
+                                                {"alltoallv", Nodes::one},
+                                                {"mixed", Nodes::one},
+                                                {"mixed", Nodes::halves},
+                                                {"mixed", Nodes::alternating},
+                                                {"ialltoallv", Nodes::one},
+                                                {"ring", Nodes::one},
+                                                {"persistent", Nodes::one},
+                                                {"alltoall", Nodes::one},
+                                                {"alltoallw", Nodes::one},
+                                                {"scatter", Nodes::one},
+                                                {"rma", Nodes::one},
+                                                {"hierarchical", Nodes::one},
+                                                {"hierarchical", Nodes::halves},
+                                                {"hierarchical", Nodes::alternating},
+                                                {"hierarchical", Nodes::three}};
   std::vector<Case> cases;
   for (const auto& [exchange, nodes] : ways)
     for (const Pair& pair : pairs())
@@ -149,11 +163,27 @@ testing::ExchangeMaker maker(const char* name) {
   };
 }
 
+/// Why `name` cannot do `problem`, by the first rank that says so; empty when it can. Collective.
+std::string refusal_on_any_rank(const char* name, const ExchangeProblem& problem) {
+  for (const std::string& refusal :
+       testing::texts_of_all(world(), exchange_named(name).refusal(problem)))
+    if (!refusal.empty()) return refusal;
+  return "";
+}
+
+/// Only what a method may refuse at all: uneven blocks, or all problems on an MPI that lacks it.
+bool may_refuse(const char* name) {
+  return name == std::string("alltoall") || name == std::string("persistent");
+}
+
 class EveryExchange : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EveryExchange, BringsEachElementToItsPlace) {
   const NodeMap nodes(GetParam().nodes);
   const ExchangeProblem problem = problem_of(nodes, *GetParam().pair, GetParam().variant);
+  if (may_refuse(GetParam().exchange))
+    if (const std::string why = refusal_on_any_rank(GetParam().exchange, problem); !why.empty())
+      GTEST_SKIP() << why;
   Rig rig(nodes, {problem}, maker(GetParam().exchange));
   for (int call = 0; call < 4; ++call) rig.call(0, call % 2 == 0, call == 3 ? 200 : 0);
 }
@@ -166,6 +196,9 @@ class Synchronisation : public ::testing::TestWithParam<Case> {};
 TEST_P(Synchronisation, HoldsWithEarlyAndLateRanks) {
   const NodeMap nodes(GetParam().nodes);
   const ExchangeProblem problem = problem_of(nodes, *GetParam().pair, GetParam().variant);
+  if (may_refuse(GetParam().exchange))
+    if (const std::string why = refusal_on_any_rank(GetParam().exchange, problem); !why.empty())
+      GTEST_SKIP() << why;
   Rig rig(nodes, {problem, reversed(problem)}, maker(GetParam().exchange));
   std::mt19937 same_on_all_ranks(7);
   for (int call = 0; call < 30; ++call) {
@@ -185,7 +218,10 @@ std::vector<Case> synchronisation_cases() {
   for (const Case& c : all_cases()) {
     const std::string pair = c.pair->name;
     if (c.variant.chunks != 2) continue;
+    const std::string name = c.exchange;
+    const bool by_windows = name == "shared" || name == "mixed" || name == "hierarchical";
     if (pair == "slabs_0_to_1") cases.push_back({c.exchange, c.nodes, &long_messages, c.variant});
+    if (!by_windows && name != "pairwise") continue;
     if (pair == "slabs_2d") cases.push_back({c.exchange, c.nodes, &long_one_way, c.variant});
     if (pair == "pencils_01_to_02") cases.push_back(c);
   }
@@ -196,15 +232,19 @@ INSTANTIATE_TEST_SUITE_P(, Synchronisation, ::testing::ValuesIn(synchronisation_
                          name_of_case);
 
 TEST(Exchange, AllocatesNothingInACall) {
+  const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
   const NodeMap nodes(Nodes::halves);
-  for (const char* name : {"mixed", "pairwise", "alltoallv"}) {
-    const ExchangeProblem problem = problem_of(nodes, pairs()[0], {16, 1, 2, 2, 0});
+  for (const char* name : {"mixed", "pairwise", "alltoallv", "ialltoallv", "ring", "persistent",
+                           "alltoall", "alltoallw", "scatter", "hierarchical", "rma"}) {
+    const ExchangeProblem problem = problem_of(nodes, cubes, {16, 1, 2, 2, 0});
+    if (may_refuse(name) && !refusal_on_any_rank(name, problem).empty()) continue;
     const auto exchange = maker(name)(problem);
     const ExchangeMemory memory = exchange->memory();
     std::vector<std::byte> send(static_cast<std::size_t>(memory.send_bytes));
     std::vector<std::byte> receive(static_cast<std::size_t>(memory.receive_bytes));
     SharedWindow window(nodes.comm, memory.window_bytes, 1 + memory.window_counters);
-    exchange->attach({.window = &window});
+    exchange->attach(
+        {.window = &window, .send_memory = send.data(), .receive_memory = receive.data()});
     std::vector<std::byte*> bases(kSlotWindow, nullptr);
     bases[kSlotSend] = send.data();
     bases[kSlotReceive] = receive.data();
@@ -228,7 +268,7 @@ TEST(Exchange, AllocatesNothingInACall) {
 
 TEST(Exchange, SendsNoMessageButThoseItCounts) {
   const NodeMap nodes(Nodes::halves);
-  for (const char* name : {"pairwise", "mixed"}) {
+  for (const char* name : {"pairwise", "mixed", "ring", "hierarchical"}) {
     const ExchangeProblem problem = problem_of(nodes, pairs()[8], {8, 3, 7, 0, 0});
     Rig rig(nodes, {problem}, maker(name));
     const std::int64_t before = messages_sent;
@@ -264,14 +304,74 @@ TEST(Exchange, CountsItsTraffic) {
     const ExchangeProblem problem = problem_of(nodes, cubes, {16, 3, 2, 2, 0});
     const std::int64_t block_bytes = 24 * 24 * 24 / (ranks * ranks) * 16 * 3;
     const std::int64_t off_node = ranks - nodes.comm.size();
-    for (const char* name : {"shared", "mixed", "pairwise", "alltoallv"}) {
+    for (const char* name : {"shared", "mixed", "pairwise", "alltoallv", "ialltoallv", "ring",
+                             "persistent", "alltoall", "alltoallw", "scatter", "rma"}) {
       if (!exchange_named(name).refusal(problem).empty()) continue;
       const ExchangeTraffic traffic = exchange_named(name).make(problem)->traffic();
       const bool by_messages = name != std::string("shared") && name != std::string("mixed");
       EXPECT_EQ((by_messages ? ranks - 1 : off_node) * 3 * 2, traffic.messages) << name;
       EXPECT_EQ((ranks - 1) * block_bytes, traffic.bytes) << name;
+      EXPECT_EQ(off_node * 3 * 2, traffic.messages_off_node) << name;
       EXPECT_EQ(off_node * block_bytes, traffic.bytes_off_node) << name;
     }
+  }
+}
+
+TEST(Exchange, AlltoallCountsItsPaddingAndRefusesTooMuchOfIt) {
+  if (world().size() == 1) GTEST_SKIP() << "needs 2 ranks";
+  const NodeMap nodes(Nodes::one);
+  const int ranks = world().size();
+  // One rank has 3 points along axis 0 where the others have 2.
+  const Pair nearly{"", {2 * ranks + 1, 4 * ranks, 6}, grid({0}), grid({1})};
+  const ExchangeProblem problem = problem_of(nodes, nearly, {16, 1, 1, 2, 0});
+  EXPECT_EQ("", refusal_on_any_rank("alltoall", problem));
+  const ExchangeTraffic traffic = exchange_named("alltoall").make(problem)->traffic();
+  EXPECT_EQ(ranks - 1, traffic.messages);
+  EXPECT_EQ((ranks - 1) * 3 * 4 * 6 * 16, traffic.bytes);
+  if (ranks < 4) return;
+  // All points are on rank 0 at first: it alone sends, but the padding makes all send as much.
+  const auto on_first = [](const Shape& shape, int count) {
+    std::vector<Box> boxes(static_cast<std::size_t>(count), Box{{0, 0}, {0, 0}});
+    boxes.front() = Box::whole(shape);
+    return Layout::from_boxes(shape, boxes);
+  };
+  const Pair uneven{"", {2 * ranks, 6}, on_first, grid({0})};
+  const std::string refusal =
+      refusal_on_any_rank("alltoall", problem_of(nodes, uneven, {8, 1, 1, 0, 0}));
+  const std::string expected = "with blocks padded to the largest, " + std::to_string(ranks) +
+                               " ranks would send " + std::to_string(ranks * (ranks - 1) * 96) +
+                               " bytes instead of " + std::to_string((ranks - 1) * 96) +
+                               ", more than twice as many; these can do this: shared, ";
+  EXPECT_EQ(0U, refusal.find(expected)) << refusal;
+  EXPECT_EQ(std::string::npos, refusal.find("alltoall,")) << refusal;
+}
+
+// Of P ranks on N nodes, all of which have something for each other.
+TEST(Exchange, FewerMessagesTravelBetweenNodes) {
+  const int ranks = world().size();
+  const Pair cubes{"", {24, 24, 24}, grid({0}), grid({1})};
+  for (const Nodes split : {Nodes::halves, Nodes::alternating, Nodes::three}) {
+    const NodeMap nodes(split);
+    const ExchangeProblem problem = problem_of(nodes, cubes, {16, 3, 2, 2, 0});
+    const auto all_ranks = [&](const char* name, auto member) {
+      return world().sum(exchange_named(name).make(problem)->traffic().*member);
+    };
+    std::int64_t pairs_between_nodes = 0;
+    for (int a = 0; a < ranks; ++a)
+      for (int b = 0; b < ranks; ++b)
+        pairs_between_nodes += NodeMap::node_of(split, a) != NodeMap::node_of(split, b);
+    const std::int64_t count = std::min(ranks, split == Nodes::three ? 3 : 2);
+    const std::int64_t node_pairs = count * (count - 1);
+    const auto messages = &ExchangeTraffic::messages;
+    const auto off_node = &ExchangeTraffic::messages_off_node;
+    EXPECT_EQ(ranks * (ranks - 1) * 6, all_ranks("pairwise", messages));
+    EXPECT_EQ(pairs_between_nodes * 6, all_ranks("pairwise", off_node));
+    EXPECT_EQ(pairs_between_nodes * 6, all_ranks("mixed", messages));
+    EXPECT_EQ(pairs_between_nodes * 6, all_ranks("mixed", off_node));
+    EXPECT_EQ(node_pairs * 6, all_ranks("hierarchical", messages));
+    EXPECT_EQ(node_pairs * 6, all_ranks("hierarchical", off_node));
+    for (const auto bytes : {&ExchangeTraffic::bytes, &ExchangeTraffic::bytes_off_node})
+      EXPECT_EQ(all_ranks("pairwise", bytes), all_ranks("hierarchical", bytes));
   }
 }
 
@@ -300,11 +400,14 @@ TEST(Exchange, OwnBlocksAreNotMoved) {
 }
 
 TEST(ExchangeTable, HasTheNamesThatUsersSee) {
-  EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv"}), exchanges());
+  EXPECT_EQ((std::vector<std::string>{"shared", "mixed", "pairwise", "alltoallv", "ialltoallv",
+                                      "ring", "persistent", "alltoall", "alltoallw", "scatter",
+                                      "hierarchical", "rma"}),
+            exchanges());
   for (const std::string& name : exchanges()) EXPECT_EQ(name, exchange_named(name).name());
   EXPECT_EQ(
       "unavailable: there is no exchange \"telepathy\"; this build has shared, mixed, pairwise, "
-      "alltoallv",
+      "alltoallv, ialltoallv, ring, persistent, alltoall, alltoallw, scatter, hierarchical, rma",
       error_of([] { exchange_named("telepathy"); }));
 }
 
@@ -323,15 +426,33 @@ TEST(ExchangeTable, SharedRefusesRanksOnSeveralNodes) {
   const ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
   const std::string expected =
       "it needs all ranks on one node; on the node of rank " + std::to_string(world().rank()) +
-      " are " + std::to_string(nodes.comm.size()) + " of " + std::to_string(world().size());
-  EXPECT_EQ(expected, exchange_named("shared").refusal(problem));
+      " are " + std::to_string(nodes.comm.size()) + " of " + std::to_string(world().size()) +
+      "; these can do this: mixed, pairwise, alltoallv, ialltoallv, ring";
+  EXPECT_EQ(0U, exchange_named("shared").refusal(problem).find(expected));
+}
+
+TEST(ExchangeTable, RmaOfOpenMpi4RefusesPartsOfTheWorld) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  if (world().size() < 3) GTEST_SKIP() << "needs 3 ranks";
+  const NodeMap nodes(Nodes::one);
+  ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
+  EXPECT_EQ("", exchange_named("rma").refusal(problem));
+  const Communicator part = world().split(world().rank() == 0 ? 0 : 1);
+  problem.comm = &part;
+  if (part.size() > 1) {
+    EXPECT_NE(std::string::npos,
+              exchange_named("rma").obstacle(problem).find("safe only among all"));
+  }
+#else
+  GTEST_SKIP() << "for Open MPI 4";
+#endif
 }
 
 TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
   const NodeMap nodes(Nodes::one);
   ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
   problem.fields = problem.chunks = 1 << 20;
-  for (const char* name : {"pairwise", "mixed"})
+  for (const char* name : {"pairwise", "mixed", "ring", "hierarchical"})
     EXPECT_NE(std::string::npos,
               exchange_named(name).refusal(problem).find("tags up to 1099511627780"))
         << name;

@@ -44,7 +44,7 @@ TEST(Large, LocalArraysBeyond32BitsArePlanned) {
 
 TEST(Large, WhatDoesNotFitIsOutOfMemoryOnAllRanks) {
   if (world().size() == 1) GTEST_SKIP() << "needs 2 ranks, since one needs no buffers";
-  for (const std::string& name : exchanges()) {
+  for (const std::string& name : test::exchanges_for_any_shape()) {
     Options options;
     options.exchange = name;
     options.kinds.assign(2, Kind::none);
@@ -81,6 +81,8 @@ class LargeMessage : public ::testing::TestWithParam<std::string> {
 
 TEST_P(LargeMessage, LongMessageBeyond32BitsArrives) {
   if (world().size() < 2) GTEST_SKIP() << "needs 2 ranks";
+  if (world().size() > 2 && GetParam() == "rma")
+    GTEST_SKIP() << "some MPIs refuse windows on parts of the world";
   const Communicator pair = world().split(world().rank() < 2 ? 0 : 1);
   if (world().rank() >= 2) return;
   const Box all = Box::whole({kElements});
@@ -101,7 +103,7 @@ TEST_P(LargeMessage, LongMessageBeyond32BitsArrives) {
   EXPECT_EQ(wrong_elements(input), 0) << "backward";
 }
 
-INSTANTIATE_TEST_SUITE_P(, LargeMessage, ::testing::ValuesIn(exchanges()),
+INSTANTIATE_TEST_SUITE_P(, LargeMessage, ::testing::ValuesIn(test::exchanges_for_any_shape()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

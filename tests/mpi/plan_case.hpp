@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange/exchange.hpp"
 #include "random_geometry.hpp"
 #include "weft/plan.hpp"
 
@@ -143,6 +144,22 @@ inline LayoutRequest layout_request(Spread spread, const Shape& shape, int rank,
   return request;
 }
 
+/// The exchanges that this MPI has and that no shape can stop; "alltoall" refuses uneven ones.
+inline std::vector<std::string> exchanges_for_any_shape() {
+  std::vector<std::string> names = exchanges();
+  std::erase_if(names, [](const std::string& name) {
+    return name == "alltoall" ||
+           (name == "persistent" && !exchange_named(name).obstacle({}).empty());
+  });
+  return names;
+}
+
+inline std::vector<std::string> auto_and_exchanges_for_any_shape() {
+  std::vector<std::string> names = exchanges_for_any_shape();
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
 inline Options options_of(const PlanCase& c, int rank, int ranks) {
   Options options;
   options.kinds = c.kinds;
@@ -171,7 +188,7 @@ inline PlanCase with_random_options(Random& random, PlanCase c) {
                                            Spread::boxes};
   static const std::vector<Normalization> normalizations{
       Normalization::backward, Normalization::forward, Normalization::ortho, Normalization::none};
-  static const std::vector<std::string> all_exchanges = exchanges();
+  static const std::vector<std::string> all_exchanges = exchanges_for_any_shape();
   static const std::vector<std::string> all_engines = engines();
   c.precision = random.one_in(2) ? Precision::double_ : Precision::single;
   c.input = random.among(spreads);

@@ -94,22 +94,17 @@ TEST_P(PlanMemoryOf, IsStatedExactlyAndExecutingAllocatesNothing) {
     check<std::complex<float>, std::complex<float>>();
 }
 
-std::vector<std::string> auto_and_all_exchanges() {
-  std::vector<std::string> names = exchanges();
-  names.insert(names.begin(), "auto");
-  return names;
-}
-
 std::string case_name(const ::testing::TestParamInfo<Case>& test) {
   const auto& [exchange, in_place, fields, threads, real] = test.param;
   return exchange + (in_place ? "_in_place" : "_out_of_place") + "_f" + std::to_string(fields) +
          "_t" + std::to_string(threads) + (real ? "_r2c_double" : "_c2c_float");
 }
-INSTANTIATE_TEST_SUITE_P(Exchanges, PlanMemoryOf,
-                         ::testing::Combine(::testing::ValuesIn(auto_and_all_exchanges()),
-                                            ::testing::Bool(), ::testing::Values(1, 3),
-                                            ::testing::Values(1), ::testing::Bool()),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Exchanges, PlanMemoryOf,
+    ::testing::Combine(::testing::ValuesIn(test::auto_and_exchanges_for_any_shape()),
+                       ::testing::Bool(), ::testing::Values(1, 3), ::testing::Values(1),
+                       ::testing::Bool()),
+    case_name);
 // Few, since idle threads of a team keep the cores busy that other ranks need here.
 INSTANTIATE_TEST_SUITE_P(Threads, PlanMemoryOf,
                          ::testing::Combine(::testing::Values("auto"), ::testing::Bool(),
@@ -120,10 +115,10 @@ INSTANTIATE_TEST_SUITE_P(Threads, PlanMemoryOf,
 TEST(PlanMemory, WindowIsThereForSharedMemoryAlone) {
   Options options;
   options.input.grid = test::even_grid(3, 1, world().size());
-  for (const std::string& name : exchanges()) {
+  for (const std::string& name : test::exchanges_for_any_shape()) {
     options.exchange = name;
     const Plan<double> plan(MPI_COMM_WORLD, {16, 16, 16}, options);
-    const bool shares = name == "shared" || name == "mixed";
+    const bool shares = name == "shared" || name == "mixed" || name == "hierarchical";
     EXPECT_EQ(plan.memory().window > 0, shares && world().size() > 1) << name;
   }
 }
@@ -144,11 +139,13 @@ TEST(PlanMemory, IsGivenBackWithThePlan) {
     const struct mallinfo2 info = mallinfo2();
     return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
   };
+  const std::vector<std::string> names = test::exchanges_for_any_shape();
+  const auto methods = static_cast<int>(names.size());
   std::int64_t before = 0;
-  for (int round = 0; round < 12; ++round) {
-    if (round == 4) before = resident_now();  // by now everything that is made once exists
+  for (int round = 0; round < 3 * methods; ++round) {
+    if (round == methods) before = resident_now();  // by now everything that is made once exists
     Options options;
-    options.exchange = exchanges()[static_cast<std::size_t>(round) % exchanges().size()];
+    options.exchange = names[static_cast<std::size_t>(round) % names.size()];
     Plan<double> plan(MPI_COMM_WORLD, {32, 32, 48}, options);
     auto input = plan.make_input();
     auto output = plan.make_output();

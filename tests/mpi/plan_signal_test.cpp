@@ -261,20 +261,14 @@ TEST(LargeSignals, ACosineBecomesAPeakAndACosineAgain) {
   EXPECT_LE(worst, 1e-13);
 }
 
-std::vector<std::string> auto_and_all_exchanges() {
-  std::vector<std::string> names = exchanges();
-  names.insert(names.begin(), "auto");
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(, Signals,
-                         ::testing::Combine(::testing::Values(Shape{32, 24, 20}, Shape{17, 30, 23},
-                                                              Shape{128, 60}, Shape{3000}),
-                                            ::testing::ValuesIn(auto_and_all_exchanges())),
-                         [](const auto& test) {
-                           return to_string(std::get<0>(test.param)) + "_" +
-                                  std::get<1>(test.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    , Signals,
+    ::testing::Combine(::testing::Values(Shape{32, 24, 20}, Shape{17, 30, 23}, Shape{128, 60},
+                                         Shape{3000}),
+                       ::testing::ValuesIn(test::auto_and_exchanges_for_any_shape())),
+    [](const auto& test) {
+      return to_string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+    });
 
 }  // namespace
 }  // namespace weft

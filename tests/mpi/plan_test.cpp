@@ -209,10 +209,22 @@ void check_in(const PlanCase& c) {
   return check<Real, Complex>(c);
 }
 
+/// Throws what making the plan throws.
+void plan_only(const PlanCase& c) {
+  const Element input{c.precision, !c.real};
+  const Element output{c.precision, !c.real || !test::only_redistributes(c)};
+  const Options options = test::options_of(c, testing::world().rank(), testing::world().size());
+  const AnyPlan plan(MPI_COMM_WORLD, c.shape, input, output, options);
+}
+
 class PlanOf : public ::testing::TestWithParam<PlanCase> {};
 
 TEST_P(PlanOf, TransformsLikeTheDirectSum) {
   const PlanCase& c = GetParam();
+  if (c.exchange == "alltoall") {  // the same on all ranks
+    const std::string error = testing::error_of([&] { plan_only(c); });
+    if (error.find("more than twice as many") != std::string::npos) GTEST_SKIP() << error;
+  }
   c.precision == Precision::double_ ? check_in<double>(c) : check_in<float>(c);
 }
 
@@ -282,7 +294,9 @@ INSTANTIATE_TEST_SUITE_P(Defaults, PlanOf, ::testing::ValuesIn(default_cases()),
 /// Every exchange with every way to spread the input, there and back.
 std::vector<PlanCase> exchange_cases() {
   std::vector<PlanCase> cases;
-  for (const std::string& exchange : exchanges())
+  std::vector<std::string> names = test::exchanges_for_any_shape();
+  names.push_back("alltoall");
+  for (const std::string& exchange : names)
     for (const Spread spread :
          {Spread::first, Spread::last, Spread::pencil, Spread::brick, Spread::boxes})
       for (const bool natural_output : {false, true})

@@ -52,6 +52,7 @@ struct StepTotals {
   std::int64_t bytes = 0;
   std::int64_t messages = 0;
   std::int64_t off_node = 0;
+  std::int64_t messages_off_node = 0;
 };
 
 std::string step_line(int number, const Step& step, const StepTotals& totals) {
@@ -61,7 +62,8 @@ std::string step_line(int number, const Step& step, const StepTotals& totals) {
     what = fmt::format("{} to other ranks, {}", human_bytes(totals.bytes),
                        counted(totals.messages, "message"));
     if (totals.off_node > 0)
-      what += fmt::format(", {} to other nodes", human_bytes(totals.off_node));
+      what += fmt::format(", {} in {} to other nodes", human_bytes(totals.off_node),
+                          counted(totals.messages_off_node, "message"));
   }
   return fmt::format("  {:>2}  {:<26}{:<46} -> {}\n", number, step.name, what,
                      grid_text(step.layout));
@@ -74,7 +76,7 @@ std::string program_text(const World& world, const AnyPlan& plan, Direction dire
   int number = 0;
   for (const Step& step : plan.program(direction)) {
     const StepTotals totals{world.sum(step.bytes), world.sum(step.messages),
-                            world.sum(step.bytes_off_node)};
+                            world.sum(step.bytes_off_node), world.sum(step.messages_off_node)};
     text += step_line(++number, step, totals);
   }
   return text;
