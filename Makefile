@@ -41,6 +41,7 @@ demo: ## build, then transform real data and show what comes out
 test: all ## run the tests, some of them also on a build with FFTW as the only engine
 	$(call build,fftw-only,mpi_tests)
 	@$(call ctest,default) -LE long
+	@tests/hosts/run --check || true  # says why the tests on several hosts were skipped, if they were
 
 test-long: all ## run all tests, the long ones too
 	$(call build,fftw-only,mpi_tests)

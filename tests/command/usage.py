@@ -13,12 +13,12 @@ class Usage(CommandTest):
 
     def test_help_names_all_subcommands(self):
         text = self.succeed("--help")
-        for name in ("bench", "explain", "spectrum", "check", "info"):
+        for name in ("bench", "explain", "spectrum", "check", "alltoall", "info"):
             self.assertIn(name, text)
 
     def test_info_tells_ranks_engines_and_exchanges(self):
         text = self.succeed("info", "-n", 3)
-        for words in ("3 on 1 node", "engines", "exchanges", "MPI"):
+        for words in ("3 on 1 node", "engines", "exchanges", "MPI", "transport"):
             self.assertIn(words, text)
 
     def test_no_subcommand(self):

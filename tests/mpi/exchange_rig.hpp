@@ -13,23 +13,27 @@
 
 namespace weft::testing {
 
-/// Which ranks the test pretends to be on one node. Three are of different sizes on 4 ranks, say.
-enum class Nodes { one, halves, alternating, three };
+/// Which ranks the test pretends to be on one node (three are of different sizes on 4 ranks, say);
+/// real: those that are.
+enum class Nodes { one, halves, alternating, three, real };
 
-/// A communicator of each pretended node, and its ranks as ExchangeProblem wants them.
+/// A communicator of each node, and its ranks as ExchangeProblem wants them.
 struct NodeMap {
-  explicit NodeMap(Nodes nodes) : comm(world().split(node_of(nodes, world().rank()))) {
-    int next = 0;
-    for (int rank = 0; rank < world().size(); ++rank)
-      rank_of.push_back(node_of(nodes, rank) == node_of(nodes, world().rank()) ? next++ : -1);
+  explicit NodeMap(Nodes nodes)
+      : comm(nodes == Nodes::real ? world().split_node()
+                                  : world().split(pretended_node(nodes, world().rank()))),
+        rank_of(static_cast<std::size_t>(world().size()), -1) {
+    const std::vector<std::int64_t> ranks = comm.gather({world().rank()});
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      rank_of[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
   }
-  static int node_of(Nodes nodes, int rank) {
+  static int pretended_node(Nodes nodes, int rank) {
     if (nodes == Nodes::one) return 0;
     if (nodes == Nodes::halves) return (2 * rank) / world().size();
     return rank % (nodes == Nodes::alternating ? 2 : 3);
   }
   Communicator comm;
-  std::vector<int> rank_of;
+  std::vector<int> rank_of;  ///< [rank of the world]: the rank in comm, -1 on other nodes
 };
 
 using ExchangeMaker = std::function<std::unique_ptr<Exchange>(ExchangeProblem)>;

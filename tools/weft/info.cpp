@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "subcommand.hpp"
+#include "transport.hpp"
 #include "units.hpp"
 #include "weft/plan.hpp"
 
@@ -19,14 +20,6 @@ constexpr const char* kFormats = ".npy, HDF5";
 #else
 constexpr const char* kFormats = ".npy (built without parallel HDF5)";
 #endif
-
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  const std::string version(text, static_cast<std::size_t>(length));
-  return version.substr(0, version.find_first_of(",\n"));
-}
 
 /// Nodes that run ranks. Collective.
 std::int64_t count_nodes(const World& world) {
@@ -44,6 +37,8 @@ int run_info(const World& world) {
   if (!world.is_first()) return kSuccess;
   fmt::print("weft       {}\n", WEFT_VERSION);
   fmt::print("MPI        {}\n", mpi_version());
+  const std::string chosen = transport_variables();
+  fmt::print("transport  {}{}\n", transport(), chosen.empty() ? "" : "; chosen by " + chosen);
   fmt::print("ranks      {} on {}\n", world.size(), counted(nodes, "node"));
   fmt::print("engines    {}\n", fmt::join(engines(), ", "));
   fmt::print("exchanges  {}\n", fmt::join(exchanges(), ", "));

@@ -1,4 +1,4 @@
-// Looks for the helper and for a Python with Matplotlib, and runs one with the other. See plot.hpp.
+// Looks for a helper and for a Python with Matplotlib, and runs one with the other. See plot.hpp.
 #include "plot.hpp"
 
 #include <fmt/format.h>
@@ -21,14 +21,14 @@ constexpr int kNoProgram = 127;
 
 /// Beside an installed command, in the source tree that it was built from, or above its build
 /// folder.
-fs::path find_helper() {
+fs::path find_helper(const std::string& name) {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<fs::path> candidates = {folder / "../share/weft/spectrum.py"};
+  std::vector<fs::path> candidates = {folder / "../share/weft" / name};
 #ifdef WEFT_SOURCE_DIR
-  candidates.emplace_back(fs::path(WEFT_SOURCE_DIR) / "tools/plot/spectrum.py");
+  candidates.emplace_back(fs::path(WEFT_SOURCE_DIR) / "tools/plot" / name);
 #endif
-  candidates.push_back(folder / "../../tools/plot/spectrum.py");
+  candidates.push_back(folder / "../../tools/plot" / name);
   for (const fs::path& candidate : candidates)
     if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error);
   return {};
@@ -60,14 +60,15 @@ int run(const std::vector<std::string>& line) {
 
 }  // namespace
 
-std::string draw_spectrum(const SpectrumPlot& plot) {
-  const fs::path helper = find_helper();
+std::string run_helper(const std::string& name, const std::vector<std::string>& arguments) {
+  const fs::path helper = find_helper(name);
   if (helper.empty())
-    return "no plot: the helper tools/plot/spectrum.py was not found beside the command";
+    return fmt::format("no plot: the helper tools/plot/{} was not found beside the command", name);
   std::string tried;
   for (const std::string& python : pythons(helper)) {
-    const int status = run({python, helper.string(), plot.csv, plot.image, "--title", plot.title,
-                            "--complete", fmt::format("{}", plot.complete_up_to)});
+    std::vector<std::string> line = {python, helper.string()};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    const int status = run(line);
     if (status == 0) return {};
     if (status != kNoMatplotlib && status != kNoProgram)
       return fmt::format("no plot: {} failed", helper.string());
@@ -78,6 +79,11 @@ std::string draw_spectrum(const SpectrumPlot& plot) {
       "no plot: it needs Python with Matplotlib; tried {}. Install it, or name a Python in "
       "WEFT_PYTHON",
       tried);
+}
+
+std::string draw_spectrum(const SpectrumPlot& plot) {
+  return run_helper("spectrum.py", {plot.csv, plot.image, "--title", plot.title, "--complete",
+                                    fmt::format("{}", plot.complete_up_to)});
 }
 
 }  // namespace weft::command

@@ -45,7 +45,16 @@ void check_mpi(int code, const char* call) {
       fmt::format("{} failed: {}", call, std::string(text, static_cast<std::size_t>(length))));
 }
 
-World::World() { check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &failures_), "MPI_Comm_dup"); }
+World::Library::Library(int thread_level) {
+  int provided = 0;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, thread_level, &provided), "MPI_Init_thread");
+}
+
+World::Library::~Library() { MPI_Finalize(); }
+
+World::World(int thread_level) : library_(thread_level) {
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &failures_), "MPI_Comm_dup");
+}
 
 World::~World() { MPI_Comm_free(&failures_); }
 

@@ -28,7 +28,8 @@ void check_mpi(int code, const char* call);
 
 class World {
  public:
-  World();
+  /// Asks MPI for `thread_level`, and takes less: MPI_Query_thread tells.
+  explicit World(int thread_level = MPI_THREAD_FUNNELED);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -57,6 +58,13 @@ class World {
   int fail(const std::string& message, int status) const;
 
  private:
+  /// MPI itself, so that a level that it does not give is no error here.
+  struct Library {
+    explicit Library(int thread_level);
+    ~Library();
+  };
+
+  Library library_;
   Session session_;
   MPI_Comm failures_ =
       MPI_COMM_NULL;  ///< of its own, so that it matches no collective call of the work itself
