@@ -19,6 +19,11 @@ struct LayoutRequest {
   std::vector<Padding> padding;  ///< elements left free around the box, per axis; empty: none
 };
 
+/// What moves messages on while a rank computes. `none`: nothing does; `poll`: the rank itself,
+/// between tiles; `thread`: also a thread of Weft's, which takes a core and needs
+/// MPI_THREAD_MULTIPLE.
+enum class Progress : int { none = 0, poll = 1, thread = 2 };
+
 struct Options {
   std::vector<Kind>
       kinds;  ///< per axis; empty: c2c for complex input; r2c on the last axis, else c2c, for real
@@ -29,6 +34,10 @@ struct Options {
   Normalization normalization = Normalization::backward;
   bool in_place = false;  ///< true: forward and backward are called with one array for both sides
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
+  int chunks = 1;                 ///< pieces of each array that an exchange sends one after another
+  Progress progress = Progress::poll;  ///< who moves messages on while ranks compute
+  double timeout =
+      0;  ///< seconds without a chunk that is waited for before Error(timeout); 0: none
   std::string engine =
       "auto";       ///< a name of weft::engines(), or "auto": the faster one as measured
   int threads = 0;  ///< threads of this rank; 0: OMP_NUM_THREADS if set, else 1

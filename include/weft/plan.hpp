@@ -37,6 +37,8 @@ struct PlanMemory {
   std::int64_t total() const noexcept { return buffers + window + tiles; }
 };
 
+class Run;
+
 /// A distributed transform between any of the element types; see Plan for the typed surface.
 class WEFT_API AnyPlan {
  public:
@@ -46,10 +48,12 @@ class WEFT_API AnyPlan {
   AnyPlan(AnyPlan&&) noexcept;
   AnyPlan& operator=(AnyPlan&&) noexcept;
 
-  /// See Plan::forward.
-  void forward(const void* input, void* output);
-  /// See Plan::backward.
-  void backward(const void* input, void* output);
+  /// See Plan::forward and Plan::backward.
+  void forward(const void* input, void* output) { execute(Direction::forward, input, output); }
+  void backward(const void* input, void* output) { execute(Direction::backward, input, output); }
+  /// See Plan::start_forward and Plan::start_backward.
+  Run start_forward(const void* input, void* output);
+  Run start_backward(const void* input, void* output);
 
   MPI_Comm comm() const noexcept;  ///< the communicator that the plan was made on
   int rank() const noexcept;       ///< of this process in comm()
@@ -72,8 +76,42 @@ class WEFT_API AnyPlan {
   struct Implementation;  ///< in src/plan
 
  private:
+  void execute(Direction direction, const void* source, void* sink);
+  Run start(Direction direction, const void* source, void* sink);
   std::unique_ptr<Implementation> implementation_;
 };
+
+/// A call of a plan that has been started and goes on while its user does something else. Until it
+/// is done neither array may be touched.
+class WEFT_API Run {
+ public:
+  /// Waits for the call.
+  ~Run();
+  Run(Run&& other) noexcept;
+  Run& operator=(Run&& other) noexcept;
+
+  /// Lets messages move on and transforms what has arrived; never waits for other ranks. True when
+  /// the call is done. Throws what forward() does.
+  bool progress();
+  /// Returns when the call is done; nothing happens when it is, or when its plan is gone.
+  /// Collective over the plan's communicator. Throws what forward() does.
+  void wait();
+  bool done() const noexcept;
+
+ private:
+  friend class AnyPlan;
+  struct Flight;
+  explicit Run(std::shared_ptr<Flight> flight);
+  std::shared_ptr<Flight> flight_;
+  long long call_ = 0;  ///< of the plan
+};
+
+inline Run AnyPlan::start_forward(const void* input, void* output) {
+  return start(Direction::forward, input, output);
+}
+inline Run AnyPlan::start_backward(const void* input, void* output) {
+  return start(Direction::backward, input, output);
+}
 
 /// A distributed transform from arrays of In to arrays of Out and back.
 ///
@@ -117,6 +155,27 @@ class Plan : public AnyPlan {
   void forward(const In* input, Out* output) { AnyPlan::forward(input, output); }
   void forward(const Array<In>& input, Array<Out>& output) {
     AnyPlan::forward(input.data(), output.data());
+  }
+
+  /// Begins what forward() does, and returns as soon as it would have to wait for other ranks:
+  ///
+  ///     auto run = plan.start_forward(input, output);
+  ///     while (something_else_to_do()) run.progress();
+  ///     run.wait();
+  ///
+  /// Calls of several plans may be under way at once, one of each. All ranks start and wait for
+  /// them in the same order. Throws what forward() does, and Error(invalid_argument) while a call
+  /// of this plan is under way.
+  Run start_forward(const Array<In>& input, Array<Out>& output) {
+    return AnyPlan::start_forward(input.data(), output.data());
+  }
+  Run start_forward(const In* input, Out* output) { return AnyPlan::start_forward(input, output); }
+  /// The same for backward().
+  Run start_backward(const Array<Out>& input, Array<In>& output) {
+    return AnyPlan::start_backward(input.data(), output.data());
+  }
+  Run start_backward(const Out* input, In* output) {
+    return AnyPlan::start_backward(input, output);
   }
 
   /// The inverse of forward, from output_layout() to input_layout(); everything else as for

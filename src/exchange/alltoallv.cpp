@@ -25,7 +25,7 @@ class AlltoallvExchange final : public CollectiveExchange {
 }  // namespace
 
 const ExchangeMethod& alltoallv_method() {
-  static const MethodOf<AlltoallvExchange> method("alltoallv");
+  static const MethodOf<AlltoallvExchange> method("alltoallv", nullptr, true);
   return method;
 }
 

@@ -103,11 +103,15 @@ class Exchange {
   /// Returns when the outboxes of all units may be overwritten (peers have read what they held in
   /// the call before).
   virtual void open() = 0;
+  /// True when open() would not wait.
+  virtual bool may_open() { return true; }
   virtual void start(int unit) = 0;
   /// Gives the network a chance; never blocks.
   virtual void progress() = 0;
   virtual bool ready(int unit) = 0;
   virtual void wait(int unit) = 0;
+  /// The ranks whose blocks of `unit` have not arrived, where that can be told; else none.
+  virtual std::vector<int> silent_peers(int /*unit*/) const { return {}; }
   virtual void release(int unit) = 0;
 };
 
@@ -119,6 +123,8 @@ class ExchangeMethod {
   virtual std::string obstacle(const ExchangeProblem& problem) const = 0;
   /// The obstacle, if any, and the names of the methods that have none.
   std::string refusal(const ExchangeProblem& problem) const;
+  /// True when MPI blocks in start(), so that no time can be set for it.
+  virtual bool blocks() const { return false; }
   /// Collective over problem.comm.
   virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
 };

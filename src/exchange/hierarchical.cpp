@@ -39,6 +39,7 @@ class HierarchicalExchange final : public Exchange {
   View inbox(int unit, int block) const override;
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override { shared_.open(); }
+  bool may_open() override { return shared_.may_open(); }
   void start(int unit) override;
   void progress() override;
   bool ready(int unit) override;
@@ -86,7 +87,7 @@ class HierarchicalExchange final : public Exchange {
   std::vector<const NodeMessage*> carried_in_;   // by this rank
   std::vector<Unit> states_;
   ExchangeBuffers buffers_;
-  Progress progress_;
+  WhileWaiting progress_;
   std::int64_t call_ = 0;
   int released_ = 0;
 };

@@ -14,12 +14,13 @@ class MethodOf final : public ExchangeMethod {
   using Obstacle = std::string (*)(const ExchangeProblem&);
 
   /// Without `why_not` the method can do every problem.
-  explicit MethodOf(std::string_view name, Obstacle why_not = nullptr)
-      : name_(name), obstacle_(why_not) {}
+  explicit MethodOf(std::string_view name, Obstacle why_not = nullptr, bool blocks = false)
+      : name_(name), obstacle_(why_not), blocks_(blocks) {}
   std::string_view name() const override { return name_; }
   std::string obstacle(const ExchangeProblem& problem) const override {
     return obstacle_ == nullptr ? "" : obstacle_(problem);
   }
+  bool blocks() const override { return blocks_; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<Made>(std::move(problem));
   }
@@ -27,6 +28,7 @@ class MethodOf final : public ExchangeMethod {
  private:
   std::string_view name_;
   Obstacle obstacle_;
+  bool blocks_;
 };
 
 }  // namespace weft

@@ -50,6 +50,7 @@ class MixedExchange final : public Exchange {
     shared_.open();
     messages_.open();
   }
+  bool may_open() override { return shared_.may_open() && messages_.may_open(); }
   void start(int unit) override {
     shared_.start(unit);
     messages_.start(unit);
@@ -59,6 +60,11 @@ class MixedExchange final : public Exchange {
   void wait(int unit) override {
     shared_.wait(unit);
     messages_.wait(unit);
+  }
+  std::vector<int> silent_peers(int unit) const override {
+    std::vector<int> silent = shared_.silent_peers(unit);
+    for (const int peer : messages_.silent_peers(unit)) silent.push_back(peer);
+    return silent;
   }
   void release(int unit) override {
     shared_.release(unit);

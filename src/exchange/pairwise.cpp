@@ -79,6 +79,20 @@ void PairwiseExchange::wait(int unit) {
   now.arrived = now.sent = true;
 }
 
+std::vector<int> PairwiseExchange::silent_peers(int unit) const {
+  const std::vector<MPI_Request>& requests = states_[static_cast<std::size_t>(unit)].receives;
+  const auto& messages = receives_[static_cast<std::size_t>(chunk_of_unit(unit))];
+  std::vector<int> silent;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    int arrived = 1;
+    if (requests[i] != MPI_REQUEST_NULL)
+      check_mpi(MPI_Request_get_status(requests[i], &arrived, MPI_STATUS_IGNORE),
+                "MPI_Request_get_status");
+    if (!arrived) silent.push_back(messages[i].peer);
+  }
+  return silent;
+}
+
 // The user may compute for long after a call, when nobody would move messages on: none is left when
 // a call ends.
 void PairwiseExchange::release(int /*unit*/) {

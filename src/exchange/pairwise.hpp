@@ -20,6 +20,7 @@ class PairwiseExchange final : public MessageExchange {
   void progress() override;
   bool ready(int unit) override;
   void wait(int unit) override;
+  std::vector<int> silent_peers(int unit) const override;
   void release(int unit) override;
 
  private:

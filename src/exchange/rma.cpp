@@ -233,7 +233,7 @@ std::string obstacle_of_rma([[maybe_unused]] const ExchangeProblem& problem) {
 }  // namespace
 
 const ExchangeMethod& rma_method() {
-  static const MethodOf<RmaExchange> method("rma", obstacle_of_rma);
+  static const MethodOf<RmaExchange> method("rma", obstacle_of_rma, true);
   return method;
 }
 

@@ -97,6 +97,15 @@ void SharedExchange::open() {
       buffers_.window->wait(rank, kFinishedCounter, call_ - 1, progress_);
 }
 
+bool SharedExchange::may_open() {
+  if (buffers_.window == nullptr) return true;
+  for (int rank = 0; rank < buffers_.window->ranks(); ++rank)
+    if (rank != problem_.node->rank() &&
+        !buffers_.window->reached(rank, kFinishedCounter, call_ - 1))
+      return false;
+  return true;
+}
+
 void SharedExchange::start(int unit) {
   if (buffers_.window != nullptr) buffers_.window->publish(buffers_.first_counter + unit, call_);
 }
@@ -113,6 +122,15 @@ bool SharedExchange::ready(int unit) {
 void SharedExchange::wait(int unit) {
   for (const int source : sources_)
     buffers_.window->wait(source, buffers_.first_counter + unit, call_, progress_);
+}
+
+std::vector<int> SharedExchange::silent_peers(int unit) const {
+  std::vector<int> silent;
+  for (const Block& block : blocks_.receives)
+    if (serves(peers_, problem_, block.peer) && block.peer != problem_.comm->rank() &&
+        !buffers_.window->reached(node_rank_of(block.peer), buffers_.first_counter + unit, call_))
+      silent.push_back(block.peer);
+  return silent;
 }
 
 namespace {

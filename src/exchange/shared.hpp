@@ -24,7 +24,7 @@ class SharedExchange final : public Exchange {
   /// `peers` is all or on_node; all must then be on this node.
   SharedExchange(ExchangeProblem problem, Peers peers);
   /// What to call while waiting for peers.
-  void while_waiting(Progress progress) { progress_ = progress; }
+  void while_waiting(WhileWaiting progress) { progress_ = progress; }
 
   ExchangeMemory memory() const override;
   ExchangeTraffic traffic() const override;
@@ -33,10 +33,12 @@ class SharedExchange final : public Exchange {
   View inbox(int unit, int block) const override;
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override;
+  bool may_open() override;
   void start(int unit) override;
   void progress() override {}
   bool ready(int unit) override;
   void wait(int unit) override;
+  std::vector<int> silent_peers(int unit) const override;
   void release(int /*unit*/) override {}  // the plan tells when the whole call is over
 
  private:
@@ -50,7 +52,7 @@ class SharedExchange final : public Exchange {
   std::vector<WindowArray> theirs_;  // of blocks_.receives
   std::vector<int> sources_;  // ranks in the node that this one receives from, itself left out
   ExchangeBuffers buffers_;
-  Progress progress_;
+  WhileWaiting progress_;
   std::int64_t call_ = 0;
 };
 

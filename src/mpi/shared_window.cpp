@@ -171,7 +171,7 @@ bool SharedWindow::reached(int node_rank, int index, std::int64_t value) const n
   return implementation_->counter(node_rank, index).value.load(std::memory_order_acquire) >= value;
 }
 
-void SharedWindow::wait(int node_rank, int index, std::int64_t value, Progress progress) const {
+void SharedWindow::wait(int node_rank, int index, std::int64_t value, WhileWaiting progress) const {
   using Clock = std::chrono::steady_clock;
   if (reached(node_rank, index, value)) return;
   const bool crowded = implementation_->crowded;

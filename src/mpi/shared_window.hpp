@@ -12,7 +12,7 @@ namespace weft {
 
 /// What to call while waiting, if anything. Not a std::function, since executing a plan allocates
 /// nothing.
-struct Progress {
+struct WhileWaiting {
   void (*function)(void* context) = nullptr;
   void* context = nullptr;
 };
@@ -49,7 +49,7 @@ class SharedWindow {
   bool reached(int node_rank, int index, std::int64_t value) const noexcept;
   /// Returns when it has: spins for some microseconds, then sleeps until woken or a short time has
   /// passed, calling `progress` in between. Allocates nothing.
-  void wait(int node_rank, int index, std::int64_t value, Progress progress = {}) const;
+  void wait(int node_rank, int index, std::int64_t value, WhileWaiting progress = {}) const;
 
  private:
   struct Implementation;

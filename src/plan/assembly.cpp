@@ -79,11 +79,20 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
   comm.agree([&] { make_programs(); });
   choose_engine();
   comm.agree([&] { make_executor(); });
+  make_progress_thread();
   fill_in_grid(request.options.input, resolved.input_layout);
   fill_in_grid(request.options.output, resolved.output_layout);
 }
 
-AnyPlan::Implementation::~Implementation() = default;
+// A call that is still under way ends first, on all ranks; what goes wrong then has nobody to tell.
+AnyPlan::Implementation::~Implementation() {
+  try {
+    if (flight->under_way) advance(true);
+  } catch (...) {
+  }
+  flight->plan = nullptr;
+  flight->under_way = false;
+}
 
 void AnyPlan::Implementation::find_node() {
   const std::int64_t leader = node.min(static_cast<std::int64_t>(comm.rank()));
@@ -108,7 +117,8 @@ ExchangeProblem AnyPlan::Implementation::problem_of(const Hop& hop, int number) 
   problem.order = resolved.input_layout.order();
   problem.element_bytes = hop.element.bytes();
   problem.fields = request.options.fields;
-  problem.chunks = kChunks;
+  problem.chunks = request.options.chunks;
+  problem.cut_axis = hop.cut_axis;
   problem.tag = number * problem.fields * problem.chunks;
   return problem;
 }
@@ -121,13 +131,18 @@ void AnyPlan::Implementation::choose_exchanges() {
   const ExchangeMethod* named = nullptr;
   comm.agree([&] { named = automatic ? nullptr : &exchange_named(name); });
   for (Direction direction : {Direction::forward, Direction::backward})
-    way(direction).hops = hops_of(resolved.path, resolved.transforms, request.input, direction);
+    way(direction).hops = hops_of(resolved.path, resolved.transforms, request.input, direction,
+                                  resolved.input_layout.order());
   const auto& hops = way(Direction::forward).hops;
   if (hops.empty()) {
     if (automatic) name = "none";
     return;
   }
   const ExchangeMethod& method = named ? *named : default_exchange(problem_of(hops.front(), 0));
+  if (request.options.timeout > 0 && method.blocks())
+    throw Error(ErrorCode::unavailable, "exchange \"" + std::string(method.name()) +
+                                            "\" blocks inside MPI, so it can have no timeout; "
+                                            "\"ialltoallv\" can");
   try {
     make_exchanges(method);
     name = method.name();
@@ -158,7 +173,7 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       wanted.push_back(ways[w].exchanges.back()->memory());
       wanted.back().window_bytes = comm.max(wanted.back().window_bytes);
     }
-    const bool one_unit = request.options.fields * kChunks == 1;
+    const bool one_unit = request.options.fields * request.options.chunks == 1;
     const bool fixed = std::any_of(wanted.begin(), wanted.end(),
                                    [](const ExchangeMemory& memory) { return memory.fixed; });
     const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
@@ -222,7 +237,7 @@ void AnyPlan::Implementation::make_programs() {
          .factor = forward ? resolved.forward_factor : resolved.backward_factor,
          .rank = comm.rank(),
          .fields = request.options.fields,
-         .chunks = kChunks,
+         .chunks = request.options.chunks,
          .exchanges = std::move(one.exchanges),
          .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange)});
     for (const Link& link : one.program.links)
@@ -285,6 +300,12 @@ void AnyPlan::Implementation::make_executor() {
   executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());
   for (int rank = 0; rank < windows; ++rank) executor->bind(kSlotWindow + rank, window->base(rank));
+}
+
+void AnyPlan::Implementation::make_progress_thread() {
+  flight->plan = this;
+  if (request.options.progress == Progress::thread)
+    progress_thread = std::make_unique<ProgressThread>(comm);
 }
 
 }  // namespace weft

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <string>
+#include <thread>
 
 namespace weft {
 
@@ -62,70 +64,135 @@ std::int64_t Executor::bytes() const noexcept {
   return static_cast<std::int64_t>(total);
 }
 
-void Executor::run(Program& program, int fields, int chunks, std::int64_t call,
-                   std::vector<LinkTimes>& times) {
+void Executor::begin(Program& program, const Terms& terms, std::vector<LinkTimes>& times) {
+  program_ = &program;
+  times_ = &times;
+  terms_ = terms;
+  at_ = {};
   for (LinkTimes& link : times) {
     std::fill(link.passes.begin(), link.passes.end(), 0.0);
     link.exchange = 0;
   }
   for (Link& link : program.links)
-    if (link.exchange) link.exchange->begin(call, threads_.front().bases);
-  Exchange* before = nullptr;
-  double* waited = nullptr;
-  for (std::size_t l = 0; l < program.links.size(); ++l) {
-    run_link(program.links[l], before, fields, chunks, times[l], waited);
-    before = program.links[l].exchange.get();
-    waited = &times[l].exchange;
-  }
+    if (link.exchange) link.exchange->begin(terms.call, threads_.front().bases);
 }
 
-// `waited` counts the time spent waiting for the exchange before this link.
-void Executor::run_link(Link& link, Exchange* before, int fields, int chunks, LinkTimes& times,
-                        double* waited) {
-  Exchange* after = link.exchange.get();
-  if (after) {
-    Stopwatch watch(times.exchange);
-    after->open();
-  }
-  for (int field = 0; field < fields; ++field) {
-    int arrived = 0;
-    int started = 0;
-    const auto wait_up_to = [&](int end) {
-      if (!before || arrived >= end) return;
-      Stopwatch watch(*waited);
-      while (arrived < end) before->wait(field * chunks + arrived++);
-    };
-    const auto start_up_to = [&](int end) {
-      if (!after || started >= end) return;
-      Stopwatch watch(times.exchange);
-      while (started < end) after->start(field * chunks + started++);
-    };
-    for (std::size_t p = 0; p < link.passes.size(); ++p) {
-      const Pass& pass = link.passes[p];
-      for (const Task& task : pass.tasks) {
-        wait_up_to(task.last_source_chunk + 1);
-        {
-          Stopwatch watch(times.passes[p]);
-          run_task(pass, task, field, before, after);
-        }
-        if (p + 1 == link.passes.size()) start_up_to(std::min(task.sinks_complete, chunks));
-      }
+bool Executor::advance(bool wait) {
+  while (at_.link < program_->links.size()) {
+    if (!wait) {
+      if (before()) before()->progress();
+      if (after()) after()->progress();
     }
-    wait_up_to(chunks);
-    if (before)
-      for (int chunk = 0; chunk < chunks; ++chunk) before->release(field * chunks + chunk);
-    start_up_to(chunks);
+    if (!step(wait)) return false;
   }
+  return true;
 }
 
-void Executor::run_task(const Pass& pass, const Task& task, int field, Exchange* before,
-                        Exchange* after) {
-  if (threads_.size() == 1) return run_items(pass, task, field, 0, before, after);
+// One task, or what lies between two; false when it has to wait and may not.
+bool Executor::step(bool wait) {
+  if (!at_.open && !open_link(wait)) return false;
+  const std::vector<Pass>& passes = link().passes;
+  const Pass& pass = passes[at_.pass];
+  if (at_.task < pass.tasks.size()) {
+    const Task& task = pass.tasks[at_.task];
+    if (!arrive_up_to(task.last_source_chunk + 1, wait)) return false;
+    {
+      Stopwatch watch(times().passes[at_.pass]);
+      run_task(pass, task);
+    }
+    ++at_.task;
+    if (at_.pass + 1 == passes.size()) start_up_to(std::min(task.sinks_complete, terms_.chunks));
+  } else if (at_.pass + 1 < passes.size()) {
+    ++at_.pass;
+    at_.task = 0;
+  } else {
+    if (!arrive_up_to(terms_.chunks, wait)) return false;
+    finish_field();
+  }
+  return true;
+}
+
+bool Executor::open_link(bool wait) {
+  if (Exchange* exchange = after()) {
+    Stopwatch watch(times().exchange);
+    if (!patient(
+            wait, [&] { return exchange->may_open(); }, *exchange, 0))
+      return false;
+    exchange->open();
+  }
+  at_.open = true;
+  return true;
+}
+
+// Time spent waiting counts for the exchange before this link.
+bool Executor::arrive_up_to(int chunks, bool wait) {
+  Exchange* exchange = before();
+  if (!exchange || at_.arrived >= chunks) return true;
+  Stopwatch watch((*times_)[at_.link - 1].exchange);
+  for (; at_.arrived < chunks; ++at_.arrived) {
+    const int unit = at_.field * terms_.chunks + at_.arrived;
+    if (!patient(
+            wait, [&] { return exchange->ready(unit); }, *exchange, unit))
+      return false;
+    exchange->wait(unit);
+  }
+  return true;
+}
+
+void Executor::start_up_to(int chunks) {
+  Exchange* exchange = after();
+  if (!exchange || at_.started >= chunks) return;
+  Stopwatch watch(times().exchange);
+  for (; at_.started < chunks; ++at_.started)
+    exchange->start(at_.field * terms_.chunks + at_.started);
+}
+
+void Executor::finish_field() {
+  if (Exchange* exchange = before())
+    for (int chunk = 0; chunk < terms_.chunks; ++chunk)
+      exchange->release(at_.field * terms_.chunks + chunk);
+  start_up_to(terms_.chunks);
+  Position next{.link = at_.link, .field = at_.field + 1, .open = true};
+  if (next.field == terms_.fields) next = {.link = at_.link + 1};
+  at_ = next;
+}
+
+void Executor::throw_late(const Exchange& exchange, int unit) const {
+  std::string name;
+  for (const Link& link : program_->links)
+    if (link.exchange.get() == &exchange) name = link.exchange_name;
+  std::string peers;
+  for (const int peer : exchange.silent_peers(unit))
+    peers += (peers.empty() ? "rank " : ", ") + std::to_string(peer);
+  throw Error(ErrorCode::timeout,
+              "exchange \"" + name + "\": field " + std::to_string(unit / terms_.chunks) +
+                  ", chunk " + std::to_string(unit % terms_.chunks) + " has not arrived within " +
+                  std::to_string(terms_.timeout) + " s; " +
+                  (peers.empty() ? "MPI does not tell from whom" : "nothing came from " + peers));
+}
+
+// Whether the exchange may be asked to wait: it is ready, or it may block. With a timeout it never
+// blocks, but is asked again and again.
+template <class Ready>
+bool Executor::patient(bool wait, Ready ready, const Exchange& exchange, int unit) const {
+  if (wait && terms_.timeout == 0) return true;
+  if (ready()) return true;
+  if (!wait) return false;
+  const double begin = now();
+  while (!ready()) {
+    if (now() - begin > terms_.timeout) throw_late(exchange, unit);
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+void Executor::run_task(const Pass& pass, const Task& task) {
+  if (threads_.size() == 1) return run_items(pass, task, 0);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(static_cast <int>(threads_.size()))
   {
     try {
-      run_items(pass, task, field, omp_get_thread_num(), before, after);
+      run_items(pass, task, omp_get_thread_num());
     } catch (...) {
 #pragma omp critical(weft_executor_failure)
       failure = std::current_exception();
@@ -135,17 +202,16 @@ void Executor::run_task(const Pass& pass, const Task& task, int field, Exchange*
 }
 
 // The items of a task are shared out among the threads of the team as these become free.
-void Executor::run_items(const Pass& pass, const Task& task, int field, int thread,
-                         Exchange* before, Exchange* after) {
+void Executor::run_items(const Pass& pass, const Task& task, int thread) {
   Thread& mine = threads_[static_cast<std::size_t>(thread)];
-  const Call call{mine.bases, field};
+  const Call call{mine.bases, at_.field};
   for (const auto& [first, last] : task.items) {
 #pragma omp for schedule(dynamic) nowait
     for (std::int64_t item = first; item < last; ++item) {
       run_item(pass, item, call, mine.tile.data());
-      if (thread != 0) continue;
-      if (before) before->progress();
-      if (after) after->progress();
+      if (thread != 0 || !terms_.polls) continue;
+      if (before()) before()->progress();
+      if (after()) after()->progress();
     }
   }
   finish_streaming();

@@ -16,6 +16,15 @@ struct LinkTimes {
   double exchange = 0;
 };
 
+/// What holds for all tasks of a call.
+struct Terms {
+  int fields = 1;
+  int chunks = 1;
+  bool polls = true;      ///< exchanges may progress between tiles
+  double timeout = 0;     ///< seconds that a chunk may take to arrive; 0: any time
+  std::int64_t call = 0;  ///< counts the executions of the plan from 1
+};
+
 class Executor {
  public:
   /// Reserves cache memory for `threads` threads. `slots` is the number of slots that programs use.
@@ -23,9 +32,11 @@ class Executor {
 
   /// Sets the memory of a slot for the calls that follow.
   void bind(int slot, std::byte* memory);
-  /// Runs `program` for all fields. `call` counts the executions of the plan from 1.
-  void run(Program& program, int fields, int chunks, std::int64_t call,
-           std::vector<LinkTimes>& times);
+  /// Begins a call of `program`, which no other call may do before advance() has returned true.
+  void begin(Program& program, const Terms& terms, std::vector<LinkTimes>& times);
+  /// Goes on with the call: with `wait` to its end, else only as far as chunks have arrived. True
+  /// at the end of the call. Throws Error(timeout).
+  bool advance(bool wait);
 
   std::int64_t bytes() const noexcept;
 
@@ -36,12 +47,39 @@ class Executor {
     std::vector<std::byte*> bases;  // of all slots; the slice is the thread's own
   };
 
-  void run_link(Link& link, Exchange* before, int fields, int chunks, LinkTimes& times,
-                double* waited);
-  void run_task(const Pass& pass, const Task& task, int field, Exchange* before, Exchange* after);
-  void run_items(const Pass& pass, const Task& task, int field, int thread, Exchange* before,
-                 Exchange* after);
+  // Where a call is: before which task, and how far the chunks of its field are.
+  struct Position {
+    std::size_t link = 0;
+    int field = 0;
+    std::size_t pass = 0;
+    std::size_t task = 0;
+    bool open = false;  // the outboxes of the link may be written
+    int arrived = 0;    // chunks of the exchange before
+    int started = 0;    // of the exchange after
+  };
 
+  Link& link() const { return program_->links[at_.link]; }
+  Exchange* before() const {
+    return at_.link == 0 ? nullptr : program_->links[at_.link - 1].exchange.get();
+  }
+  Exchange* after() const { return link().exchange.get(); }
+  LinkTimes& times() const { return (*times_)[at_.link]; }
+
+  bool step(bool wait);
+  bool open_link(bool wait);
+  bool arrive_up_to(int chunks, bool wait);
+  void start_up_to(int chunks);
+  void finish_field();
+  template <class Ready>
+  bool patient(bool wait, Ready ready, const Exchange& exchange, int unit) const;
+  [[noreturn]] void throw_late(const Exchange& exchange, int unit) const;
+  void run_task(const Pass& pass, const Task& task);
+  void run_items(const Pass& pass, const Task& task, int thread);
+
+  Program* program_ = nullptr;  // of the call that is under way
+  std::vector<LinkTimes>* times_ = nullptr;
+  Terms terms_;
+  Position at_;
   std::vector<Thread> threads_;
 };
 

@@ -5,15 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "mpi/progress_thread.hpp"
 #include "plan/executor.hpp"
 #include "plan/request.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
 
-struct AnyPlan::Implementation {
-  static constexpr int kChunks = 1;  ///< of each exchange
+/// The last call of a plan, as those see it who may wait for it.
+struct Run::Flight {
+  AnyPlan::Implementation* plan = nullptr;  ///< null when the plan is gone
+  std::int64_t call = 0;                    ///< its number, from 1
+  bool under_way = false;
+};
 
+struct AnyPlan::Implementation {
   struct OneWay {
     std::vector<Hop> hops;
     std::vector<std::unique_ptr<Exchange>> exchanges;  ///< until the program takes them
@@ -32,7 +38,9 @@ struct AnyPlan::Implementation {
   OneWay& way(Direction direction) { return ways[static_cast<std::size_t>(direction)]; }
   const OneWay& way(Direction direction) const { return ways[static_cast<std::size_t>(direction)]; }
 
-  void execute(Direction direction, const void* source, void* sink);
+  void start(Direction direction, const void* source, void* sink);
+  /// Goes on with the call under way, with `wait` to its end. True at the end.
+  bool advance(bool wait);
   std::vector<Step> steps(Direction direction, bool timed) const;
   /// Of the user's array that is written in that direction, all fields.
   std::int64_t sink_bytes(Direction direction) const;
@@ -50,7 +58,8 @@ struct AnyPlan::Implementation {
   AlignedMemory work;
   OneWay ways[2];  ///< forward, backward
   std::unique_ptr<Executor> executor;
-  std::int64_t calls = 0;
+  std::unique_ptr<ProgressThread> progress_thread;
+  std::shared_ptr<Run::Flight> flight = std::make_shared<Run::Flight>();
 
  private:
   void find_node();
@@ -64,6 +73,7 @@ struct AnyPlan::Implementation {
   const Engine& fastest_engine();
   void choose_engine();
   void make_executor();
+  void make_progress_thread();
   void check_arrays(Direction direction, const void* source, const void* sink) const;
 };
 

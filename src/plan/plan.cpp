@@ -37,16 +37,43 @@ std::int64_t AnyPlan::Implementation::sink_bytes(Direction direction) const {
                                        : resolved.input_field_stride * request.input.bytes());
 }
 
-void AnyPlan::Implementation::execute(Direction direction, const void* source, void* sink) {
+void AnyPlan::Implementation::start(Direction direction, const void* source, void* sink) {
+  if (flight->under_way)
+    throw Error(ErrorCode::invalid_argument, "a call of this plan is under way on rank " +
+                                                 std::to_string(comm.rank()) +
+                                                 ": wait for it, or use another plan");
   check_arrays(direction, source, sink);
   OneWay& one = way(direction);
   // The stages keep a const source unchanged; in-place plans write to it as the sink.
   executor->bind(kSlotInput, static_cast<std::byte*>(const_cast<void*>(source)));
   executor->bind(kSlotOutput, static_cast<std::byte*>(sink));
   executor->bind(kSlotSend, one.sends_from_sink ? static_cast<std::byte*>(sink) : send.data());
-  ++calls;
-  executor->run(one.program, request.options.fields, kChunks, calls, one.times);
-  if (window) window->publish(kFinishedCounter, calls);
+  ++flight->call;
+  flight->under_way = true;
+  if (progress_thread && !one.traffic.empty()) progress_thread->resume();
+  const Options& options = request.options;
+  executor->begin(one.program,
+                  {.fields = options.fields,
+                   .chunks = options.chunks,
+                   .polls = options.progress != Progress::none,
+                   .timeout = options.timeout,
+                   .call = flight->call},
+                  one.times);
+}
+
+// After an error the call is over, and what peers still send is lost.
+bool AnyPlan::Implementation::advance(bool wait) {
+  try {
+    if (!executor->advance(wait)) return false;
+  } catch (...) {
+    flight->under_way = false;
+    if (progress_thread) progress_thread->pause();
+    throw;
+  }
+  flight->under_way = false;
+  if (progress_thread) progress_thread->pause();
+  if (window) window->publish(kFinishedCounter, flight->call);
+  return true;
 }
 
 std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed) const {
@@ -93,11 +120,36 @@ AnyPlan::~AnyPlan() = default;
 AnyPlan::AnyPlan(AnyPlan&&) noexcept = default;
 AnyPlan& AnyPlan::operator=(AnyPlan&&) noexcept = default;
 
-void AnyPlan::forward(const void* input, void* output) {
-  implementation_->execute(Direction::forward, input, output);
+Run::Run(std::shared_ptr<Flight> flight) : flight_(std::move(flight)), call_(flight_->call) {}
+Run::~Run() {
+  try {
+    wait();
+  } catch (...) {
+  }
 }
-void AnyPlan::backward(const void* input, void* output) {
-  implementation_->execute(Direction::backward, input, output);
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&& other) noexcept {
+  std::swap(flight_, other.flight_);
+  std::swap(call_, other.call_);
+  return *this;
+}
+
+bool Run::done() const noexcept {
+  return !flight_ || !flight_->under_way || flight_->call != call_;
+}
+bool Run::progress() { return done() || flight_->plan->advance(false); }
+void Run::wait() {
+  if (!done()) flight_->plan->advance(true);
+}
+
+Run AnyPlan::start(Direction direction, const void* source, void* sink) {
+  implementation_->start(direction, source, sink);
+  implementation_->advance(false);
+  return Run(implementation_->flight);
+}
+void AnyPlan::execute(Direction direction, const void* source, void* sink) {
+  implementation_->start(direction, source, sink);
+  implementation_->advance(true);
 }
 
 MPI_Comm AnyPlan::comm() const noexcept { return implementation_->user_comm; }

@@ -111,6 +111,74 @@ std::int64_t second_level_cache_bytes() {
   return bytes > 0 ? bytes : 1024 * 1024;
 }
 
+// Two transforms are fused when slices across the slowest axis are small enough for the cache, on
+// every rank.
+bool can_fuse(const Sequence& sequence, const std::vector<int>& order, std::size_t at) {
+  const int slice = order.front();
+  if (sequence.actions[at].axis == slice || sequence.actions[at + 1].axis == slice ||
+      slice == order.back())
+    return false;
+  const State& middle = sequence.states[at + 1];
+  std::int64_t largest = 0;
+  for (const Box& box : middle.layout.boxes())
+    if (!box.empty())
+      largest = std::max(largest, box.volume() / box.extent(slice) * middle.element.bytes());
+  return largest <= 4 * second_level_cache_bytes();
+}
+
+// Where each pass over actions [first, last) ends. A transform to real, which comes last, is fused
+// first.
+std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<int>& order,
+                                   std::size_t first, std::size_t last) {
+  if (first == last) return {last};
+  std::vector<std::size_t> ends;
+  const bool to_real =
+      sequence.states[first].element.complex && !sequence.states[last].element.complex;
+  if (!to_real) {
+    for (std::size_t at = first; at < last; ends.push_back(at))
+      at += at + 2 <= last && can_fuse(sequence, order, at) ? 2 : 1;
+  } else {
+    for (std::size_t end = last; end > first;
+         end -= end >= first + 2 && can_fuse(sequence, order, end - 2) ? 2 : 1)
+      ends.insert(ends.begin(), end);
+  }
+  return ends;
+}
+
+// Transforms of the pass over actions [at, next) that can be done for one part of `axis` after
+// another.
+int transforms_along(const Sequence& sequence, const std::vector<int>& order, std::size_t at,
+                     std::size_t next, int axis) {
+  const bool fused = next == at + 2;
+  for (std::size_t a = at; a < next; ++a)
+    if (sequence.actions[a].axis == axis) return 0;
+  return fused && axis != order.front() ? 0 : static_cast<int>(next - at);
+}
+
+// The axis along which the exchange at action `at` is best cut into chunks: the one along which
+// most transforms next to it can overlap with it; among such, the longest.
+int cut_axis_of(const Sequence& sequence, const std::vector<int>& order, std::size_t at) {
+  std::size_t first = at;
+  while (first > 0 && !sequence.actions[first - 1].redistributes()) --first;
+  std::size_t last = at + 1;
+  while (last < sequence.actions.size() && !sequence.actions[last].redistributes()) ++last;
+  const auto before = pass_ends(sequence, order, first, at);
+  const auto after = pass_ends(sequence, order, at + 1, last);
+  const std::size_t last_pass = before.size() > 1 ? before[before.size() - 2] : first;
+  const Shape& shape = sequence.states[at].layout.shape();
+  int best = 0;
+  std::pair<int, std::int64_t> most{-1, 0};
+  for (const int axis : order) {
+    const std::pair value{transforms_along(sequence, order, last_pass, at, axis) +
+                              transforms_along(sequence, order, at + 1, after.front(), axis),
+                          shape[axis]};
+    if (value <= most) continue;
+    most = value;
+    best = axis;
+  }
+  return best;
+}
+
 // The tasks of a pass: its items grouped by the chunks that they need and complete.
 class TaskMaker {
  public:
@@ -247,7 +315,7 @@ class Builder {
     const bool clash = link == 0 && last_link(link) && problem_.source.slot == problem_.sink.slot;
     Ports source = before;
     std::size_t at = first;
-    for (const std::size_t next : pass_ends(first, last)) {
+    for (const std::size_t next : pass_ends(sequence_, order_, first, last)) {
       const bool final = next == last;
       const Ports sink = final ? after : handover(at, next, last, link, source, after);
       if (final && clash && !may_overwrite(source, sink, at, next)) {
@@ -261,24 +329,6 @@ class Builder {
       source = without_chunks(sink);
       at = next;
     }
-  }
-
-  // Where each pass over actions [first, last) ends. A transform to real, which comes last, is
-  // fused first.
-  std::vector<std::size_t> pass_ends(std::size_t first, std::size_t last) const {
-    if (first == last) return {last};
-    std::vector<std::size_t> ends;
-    const bool to_real =
-        sequence_.states[first].element.complex && !sequence_.states[last].element.complex;
-    if (!to_real) {
-      for (std::size_t at = first; at < last; ends.push_back(at))
-        at += at + 2 <= last && can_fuse(at) ? 2 : 1;
-    } else {
-      for (std::size_t end = last; end > first;
-           end -= end >= first + 2 && can_fuse(end - 2) ? 2 : 1)
-        ends.insert(ends.begin(), end);
-    }
-    return ends;
   }
 
   bool last_link(std::size_t link) const { return link == problem_.exchanges.size(); }
@@ -337,21 +387,6 @@ class Builder {
   }
 
   int slice_axis() const { return order_.front(); }
-
-  // Two transforms are fused when slices across the slowest axis are small enough for the cache, on
-  // every rank.
-  bool can_fuse(std::size_t at) const {
-    const int slice = slice_axis();
-    if (sequence_.actions[at].axis == slice || sequence_.actions[at + 1].axis == slice ||
-        slice == order_.back())
-      return false;
-    const State& middle = sequence_.states[at + 1];
-    std::int64_t largest = 0;
-    for (const Box& box : middle.layout.boxes())
-      if (!box.empty())
-        largest = std::max(largest, box.volume() / box.extent(slice) * middle.element.bytes());
-    return largest <= 4 * second_level_cache_bytes();
-  }
 
   void add_pass(std::size_t at, std::size_t next, const Ports& source, const Ports& sink) {
     Pass pass;
@@ -470,13 +505,13 @@ std::vector<Stage*> Program::transform_stages() {
 }
 
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
-                         Element input, Direction direction) {
+                         Element input, Direction direction, const std::vector<int>& order) {
   const Sequence sequence = sequence_of(path, transforms, input, direction);
   std::vector<Hop> hops;
   for (std::size_t i = 0; i < sequence.actions.size(); ++i)
     if (sequence.actions[i].redistributes())
-      hops.push_back(
-          {sequence.states[i].layout, sequence.states[i + 1].layout, sequence.states[i].element});
+      hops.push_back({sequence.states[i].layout, sequence.states[i + 1].layout,
+                      sequence.states[i].element, cut_axis_of(sequence, order, i)});
   return hops;
 }
 

@@ -74,9 +74,10 @@ struct Hop {
   Layout from;
   Layout to;
   Element element;
+  int cut_axis = 0;  ///< along which chunks are cut: where most transforms overlap with them
 };
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
-                         Element input, Direction direction);
+                         Element input, Direction direction, const std::vector<int>& order);
 
 Program make_program(ProgramProblem problem);
 

@@ -217,7 +217,9 @@ std::string describe(const Request& request) {
          describe(options.output) + "\nfields " + std::to_string(options.fields) +
          "\nnormalization " + std::to_string(static_cast<int>(options.normalization)) +
          "\nin_place " + (options.in_place ? "yes" : "no") + "\nexchange " + options.exchange +
-         "\nengine " + options.engine;
+         "\nchunks " + std::to_string(options.chunks) + "\nprogress " +
+         std::to_string(static_cast<int>(options.progress)) + "\ntimeout " +
+         (options.timeout > 0 ? "some" : "none") + "\nengine " + options.engine;
 }
 
 void validate(const Request& request, int ranks) {
@@ -229,6 +231,10 @@ void validate(const Request& request, int ranks) {
     reject("fields must be at least 1, got " + std::to_string(request.options.fields));
   validate_elements(request.options.input, "input", request);
   validate_elements(request.options.output, "output", request);
+  if (request.options.chunks < 1)
+    reject("chunks must be at least 1, got " + std::to_string(request.options.chunks));
+  if (!(request.options.timeout >= 0))
+    reject("timeout must not be negative, got " + std::to_string(request.options.timeout) + " s");
   if (request.options.threads < 0)
     reject("threads must not be negative, got " + std::to_string(request.options.threads));
 }

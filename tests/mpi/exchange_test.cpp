@@ -378,7 +378,8 @@ TEST(Exchange, FewerMessagesTravelBetweenNodes) {
     std::int64_t pairs_between_nodes = 0;
     for (int a = 0; a < ranks; ++a)
       for (int b = 0; b < ranks; ++b)
-        pairs_between_nodes += NodeMap::node_of(split, a) != NodeMap::node_of(split, b);
+        pairs_between_nodes +=
+            NodeMap::pretended_node(split, a) != NodeMap::pretended_node(split, b);
     const std::int64_t count = std::min(ranks, split == Nodes::three ? 3 : 2);
     const std::int64_t node_pairs = count * (count - 1);
     const auto messages = &ExchangeTraffic::messages;

@@ -126,7 +126,25 @@ void LaunchArguments::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 4096));
 }
 
-void TransformArguments::add_to(CLI::App& app) {
+Progress parse_progress(const std::string& text) {
+  for (const Progress progress : {Progress::none, Progress::poll, Progress::thread})
+    if (text == name_of_progress(progress)) return progress;
+  throw UsageError(fmt::format("there is no progress '{}'; it may be none, poll or thread", text));
+}
+
+std::string name_of_progress(Progress progress) {
+  switch (progress) {
+    case Progress::none:
+      return "none";
+    case Progress::poll:
+      return "poll";
+    case Progress::thread:
+      return "thread";
+  }
+  return "?";
+}
+
+void TransformArguments::add_to(CLI::App& app, LaunchArguments& launch) {
   app.add_option("SHAPE", shape, "global size of the (real or complex) input, such as 256x256x256")
       ->required()
       ->check(extents_text());
@@ -148,6 +166,17 @@ void TransformArguments::add_to(CLI::App& app) {
   app.add_option("--fields", fields, "arrays transformed by one call")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  app.add_option("--chunks", chunks, "pieces that each exchange sends one after another")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  app.add_option("--progress", progress,
+                 "what moves messages on meanwhile: none, poll (between tiles), thread")
+      ->check(CLI::IsMember({"none", "poll", "thread"}))
+      ->each([&launch](const std::string& chosen) { launch.threads_call_mpi = chosen == "thread"; })
+      ->capture_default_str();
+  app.add_option("--timeout", timeout, "seconds that a chunk may take to arrive; 0: any time")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--in-place", in_place, "one array for input and output");
 }
 
@@ -157,6 +186,9 @@ Options TransformArguments::options(const LaunchArguments& launch, int ranks) co
   const Shape extents = global_shape();
   Options result;
   result.fields = fields;
+  result.chunks = chunks;
+  result.progress = parse_progress(progress);
+  result.timeout = timeout;
   result.in_place = in_place;
   result.exchange = exchange;
   result.engine = engine;

@@ -15,7 +15,8 @@ namespace weft::command {
 /// How many ranks to start; 0 leaves that to the launcher.
 struct LaunchArguments {
   int ranks = 0;
-  int threads = 0;  ///< 0: as OMP_NUM_THREADS says, else 1
+  int threads = 0;                ///< 0: as OMP_NUM_THREADS says, else 1
+  bool threads_call_mpi = false;  ///< MPI_THREAD_MULTIPLE is asked for
 
   void add_to(CLI::App& app);
 };
@@ -30,9 +31,13 @@ struct TransformArguments {
   std::string exchange = "auto";
   std::string engine = "auto";
   int fields = 1;
+  int chunks = 1;
+  std::string progress = "poll";
+  double timeout = 0;
   bool in_place = false;
 
-  void add_to(CLI::App& app);
+  /// `launch` is told when MPI must serve several threads.
+  void add_to(CLI::App& app, LaunchArguments& launch);
 
   Shape global_shape() const;
   bool is_real() const { return kind == "r2c"; }
@@ -44,6 +49,10 @@ struct TransformArguments {
 /// Options --exchange and --engine, checked against the names that this build has.
 void add_exchange_option(CLI::App& app, std::string& exchange);
 void add_engine_option(CLI::App& app, std::string& engine);
+
+/// "none", "poll" or "thread", and back. Throws UsageError.
+Progress parse_progress(const std::string& text);
+std::string name_of_progress(Progress progress);
 
 /// "64x32" -> {64, 32}. Throws UsageError.
 Extents parse_extents(const std::string& text);

@@ -247,7 +247,7 @@ Subcommand make_bench(CLI::App& parent) {
   auto launch = std::make_shared<LaunchArguments>();
   CLI::App* app = parent.add_subcommand(
       "bench", "time forward and backward transforms, and check their values");
-  arguments->transform.add_to(*app);
+  arguments->transform.add_to(*app, *launch);
   launch->add_to(*app);
   app->add_option("--repeat", arguments->repeat,
                   "timed repetitions (without it: what takes about two seconds, 5 to 100)")

@@ -86,6 +86,7 @@ Json options_json(const BenchResult& result) {
   const Options& options = result.options;
   return {{"grid", result.input_parts},   {"output_grid", result.output_parts},
           {"exchange", options.exchange}, {"engine", options.engine},
+          {"chunks", options.chunks},     {"progress", name_of_progress(options.progress)},
           {"in_place", options.in_place}, {"normalization", "backward"}};
 }
 

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <memory>
 
-#include "progress.hpp"
+#include "progress_line.hpp"
 #include "pseudo_random.hpp"
 #include "subcommand.hpp"
 #include "trial.hpp"
@@ -28,15 +29,18 @@ struct CheckArguments {
   std::int64_t first = 0;
   std::string exchanges;
   std::string engines;
+  std::string chunks;
+  std::string fields;
+  std::string progress;
   bool verbose = false;
 };
 
-/// The names in `asked`, all of `known` and auto when it is empty. Throws UsageError for unknown
-/// ones.
+/// The names in `asked`, all of `known` and auto when it is empty or "all". Throws UsageError for
+/// unknown ones.
 std::vector<std::string> allowed(const std::string& asked, std::vector<std::string> known,
                                  const std::string& what) {
   known.emplace_back("auto");
-  if (asked.empty()) return known;
+  if (asked.empty() || asked == "all") return known;
   std::vector<std::string> names = split_list(asked);
   for (const std::string& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -47,12 +51,41 @@ std::vector<std::string> allowed(const std::string& asked, std::vector<std::stri
   return names;
 }
 
+/// The numbers in `asked`, at least 1; `usual` when it is empty.
+std::vector<int> numbers(const std::string& asked, std::vector<int> usual,
+                         const std::string& what) {
+  if (asked.empty()) return usual;
+  std::vector<int> result;
+  for (const std::string& text : split_list(asked)) {
+    int number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc{} || end != text.data() + text.size() || number < 1 || number > 4096)
+      throw UsageError(
+          fmt::format("--{} takes numbers from 1 to 4096, such as 1,3; got '{}'", what, text));
+    result.push_back(number);
+  }
+  if (result.empty()) throw UsageError(fmt::format("--{} needs numbers, such as 1,3", what));
+  return result;
+}
+
+std::vector<Progress> ways_of_progress(const std::string& asked) {
+  if (asked.empty()) return {Progress::poll, Progress::none};
+  if (asked == "all") return {Progress::none, Progress::poll, Progress::thread};
+  std::vector<Progress> result;
+  for (const std::string& name : split_list(asked)) result.push_back(parse_progress(name));
+  if (result.empty()) throw UsageError("--progress needs names, such as poll");
+  return result;
+}
+
 /// The command line that runs only this case, and exactly this one.
 std::string repeat_line(const CheckArguments& arguments, std::int64_t number, int ranks) {
   std::string line =
       fmt::format("weft check -n {} --seed {} --first {} --cases 1", ranks, arguments.seed, number);
   if (!arguments.exchanges.empty()) line += " --exchange " + arguments.exchanges;
   if (!arguments.engines.empty()) line += " --engine " + arguments.engines;
+  if (!arguments.chunks.empty()) line += " --chunks " + arguments.chunks;
+  if (!arguments.fields.empty()) line += " --fields " + arguments.fields;
+  if (!arguments.progress.empty()) line += " --progress " + arguments.progress;
   return line;
 }
 
@@ -105,7 +138,7 @@ Outcome try_case(const World& world, std::uint64_t seed, const std::string& line
 
 Counts try_all(const World& world, const CheckArguments& arguments, const Choosable& choosable) {
   Counts counts;
-  Progress progress(world.is_first());
+  ProgressLine progress(world.is_first());
   for (std::int64_t i = 0; i < arguments.cases; ++i) {
     const std::int64_t number = arguments.first + i;
     const Problem problem = random_problem(arguments.seed, number, world.size(), choosable);
@@ -120,9 +153,12 @@ Counts try_all(const World& world, const CheckArguments& arguments, const Choosa
 }
 
 int run_check(const World& world, const CheckArguments& arguments) {
-  const Counts counts = try_all(world, arguments,
-                                {allowed(arguments.exchanges, exchanges(), "exchange"),
-                                 allowed(arguments.engines, engines(), "engine")});
+  const Counts counts = try_all(
+      world, arguments,
+      {allowed(arguments.exchanges, exchanges(), "exchange"),
+       allowed(arguments.engines, engines(), "engine"),
+       numbers(arguments.chunks, {1, 1, 2, 3, 7}, "chunks"),
+       numbers(arguments.fields, {1, 1, 1, 2, 3}, "fields"), ways_of_progress(arguments.progress)});
   if (world.is_first()) {
     for (const auto& [reason, times] : counts.reasons)
       fmt::print("skipped {}: {}\n", times, reason);
@@ -150,6 +186,12 @@ Subcommand make_check(CLI::App& parent) {
       ->capture_default_str();
   app->add_option("--exchange", arguments->exchanges, "only these exchanges, such as shared,auto");
   app->add_option("--engine", arguments->engines, "only these engines, such as fftw");
+  app->add_option("--chunks", arguments->chunks, "only these numbers of chunks, such as 1,2,7");
+  app->add_option("--fields", arguments->fields, "only these numbers of fields, such as 1,3");
+  app->add_option("--progress", arguments->progress, "none, poll, thread or all")
+      ->each([launch](const std::string& asked) {
+        launch->threads_call_mpi = asked == "all" || asked.find("thread") != std::string::npos;
+      });
   app->add_flag("--verbose", arguments->verbose, "name every problem");
   return {app, launch, [=](World& world) { return run_check(world, *arguments); }};
 }

@@ -142,7 +142,7 @@ Subcommand make_explain(CLI::App& parent) {
   auto launch = std::make_shared<LaunchArguments>();
   CLI::App* app = parent.add_subcommand(
       "explain", "say what a plan would do: layouts, steps, messages, bytes, memory");
-  transform->add_to(*app);
+  transform->add_to(*app, *launch);
   launch->add_to(*app);
   return {app, launch, [=](World& world) { return run_explain(world, *transform, *launch); }};
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "progress.hpp"
+#include "progress_line.hpp"
 #include "weft/error.hpp"
 
 namespace weft::command {

@@ -76,7 +76,8 @@ void check_ranks(const LaunchArguments& launch, const World& world) {
 }
 
 int run_here(const Subcommand& chosen) {
-  World world(chosen.threads_call_mpi ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED);
+  World world(chosen.threads_call_mpi || chosen.launch->threads_call_mpi ? MPI_THREAD_MULTIPLE
+                                                                         : MPI_THREAD_FUNNELED);
   try {
     check_ranks(*chosen.launch, world);
     return chosen.run(world);

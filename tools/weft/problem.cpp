@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "arguments.hpp"
 #include "oracle.hpp"
 #include "pseudo_random.hpp"
 #include "units.hpp"
@@ -174,6 +175,8 @@ Options Problem::options(int rank) const {
   result.input = input.request(rank);
   result.output = output.request(rank);
   result.fields = fields;
+  result.chunks = chunks;
+  result.progress = progress;
   result.normalization = normalization;
   result.in_place = in_place;
   result.exchange = exchange;
@@ -186,11 +189,14 @@ std::string Problem::description() const {
   std::string names;
   for (Kind kind : kinds) names += std::string(names.empty() ? "" : ",") + name_of_kind(kind);
   return fmt::format(
-      "{} kinds {} {} {} -> {}; {} -> {}; {}, normalization {}, {}, exchange {}, engine {}, {}{}{}",
+      "{} kinds {} {} {} -> {}; {} -> {}; {}, normalization {}, {}, exchange {} in {}, progress "
+      "{}, "
+      "engine {}, {}{}{}",
       to_string(shape), names, precision == Precision::double_ ? "double" : "single",
       real_input ? "real" : "complex", real_output ? "real" : "complex", describe_side(input),
       describe_side(output), counted(fields, "field"), name_of_normalization(normalization),
-      in_place ? "in place" : "out of place", exchange, engine, counted(threads, "thread"),
+      in_place ? "in place" : "out of place", exchange, counted(chunks, "chunk"),
+      name_of_progress(progress), engine, counted(threads, "thread"),
       reversed_ranks ? ", ranks reversed" : "",
       misalignment > 0 ? fmt::format(", arrays misaligned by {}", counted(misalignment, "element"))
                        : "");
@@ -205,7 +211,7 @@ Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks,
   problem.input = random_side(choices, problem.shape, ranks);
   problem.output = random_side(choices, transformed_shape(problem.shape, problem.kinds), ranks);
   problem.precision = choices.chance(60) ? Precision::double_ : Precision::single;
-  problem.fields = choices.chance(60) ? 1 : static_cast<int>(choices.between(2, 3));
+  problem.fields = choices.pick(choosable.fields);
   problem.normalization = static_cast<Normalization>(choices.between(0, 3));
   problem.in_place = choices.chance(30);
   problem.exchange = choices.pick(choosable.exchanges);
@@ -213,6 +219,8 @@ Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks,
   problem.threads = choices.chance(15) ? 2 : 1;
   problem.reversed_ranks = choices.chance(15);
   problem.misalignment = choices.chance(20) ? 1 : 0;
+  problem.chunks = choices.pick(choosable.chunks);
+  problem.progress = choices.pick(choosable.progress);
   return problem;
 }
 

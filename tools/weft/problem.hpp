@@ -29,6 +29,8 @@ struct Problem {
   SideLayout output;
   Precision precision = Precision::double_;
   int fields = 1;
+  int chunks = 1;
+  Progress progress = Progress::poll;
   Normalization normalization = Normalization::backward;
   bool in_place = false;
   std::string exchange;
@@ -46,6 +48,9 @@ struct Problem {
 struct Choosable {
   std::vector<std::string> exchanges;
   std::vector<std::string> engines;
+  std::vector<int> chunks;
+  std::vector<int> fields;
+  std::vector<Progress> progress;
 };
 
 /// The same on every rank and every machine.

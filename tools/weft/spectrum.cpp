@@ -10,7 +10,7 @@
 #include "field_file.hpp"
 #include "npy_file.hpp"
 #include "plot.hpp"
-#include "progress.hpp"
+#include "progress_line.hpp"
 #include "pseudo_random.hpp"
 #include "shells.hpp"
 #include "subcommand.hpp"
@@ -123,7 +123,7 @@ SpectrumResult analyse(const World& world, const SpectrumArguments& arguments,
   const Shape& shape = result.info.shape;
   result.geometry = ShellGeometry::from_lengths(shape, lengths_of(arguments, shape),
                                                 kIsComplex<In> ? -1 : shape.size() - 1);
-  Progress progress(world.is_first());
+  ProgressLine progress(world.is_first());
 
   progress.update("planning", 0);
   Plan<In> plan(world.comm(), shape, plan_options(arguments, launch));

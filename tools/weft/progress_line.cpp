@@ -1,5 +1,5 @@
 // The progress line. See progress.hpp.
-#include "progress.hpp"
+#include "progress_line.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ bool stderr_is_terminal() {
   return isatty(STDERR_FILENO) != 0;
 }
 
-void Progress::update(const std::string& work, double done) {
+void ProgressLine::update(const std::string& work, double done) {
   if (!shown_) return;
   const double now =
       std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -26,7 +26,7 @@ void Progress::update(const std::string& work, double done) {
   std::fflush(stderr);
 }
 
-void Progress::clear() {
+void ProgressLine::clear() {
   if (!drawn_) return;
   fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);

@@ -1,4 +1,4 @@
-// Progress: one line on stderr that says how far long work has come. Quiet when nobody watches a
+// ProgressLine: one line on stderr that says how far long work has come. Quiet when nobody watches a
 // terminal.
 #pragma once
 
@@ -12,13 +12,13 @@ inline constexpr const char* kTerminalVariable = "WEFT_TERMINAL";
 /// Whether the user sees this process's stderr on a terminal.
 bool stderr_is_terminal();
 
-class Progress {
+class ProgressLine {
  public:
   /// Shows something only on the rank where `enabled` is true, and only when stderr is a terminal.
-  explicit Progress(bool enabled) : shown_(enabled && stderr_is_terminal()) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit ProgressLine(bool enabled) : shown_(enabled && stderr_is_terminal()) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
   /// "reading 42%" for done = 0.42. Cheap: draws at most ten times a second.
   void update(const std::string& work, double done);

@@ -1,0 +1,38 @@
+// ProgressThread: a thread that lets MPI move messages on while others compute. It only asks MPI
+// for a message that nobody sends; any call does, since MPI progresses all that is under way.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "mpi/communicator.hpp"
+
+namespace weft {
+
+class ProgressThread {
+ public:
+  /// Collective over `comm`. Throws Error(unavailable) unless MPI provides MPI_THREAD_MULTIPLE.
+  explicit ProgressThread(const Communicator& comm);
+  /// Collective over `comm`.
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  /// From resume() on the thread takes a core, until pause().
+  void resume();
+  void pause() { active_.store(false, std::memory_order_relaxed); }
+
+ private:
+  void work();
+
+  Communicator comm_;
+  std::atomic<bool> active_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft
