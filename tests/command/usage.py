@@ -13,7 +13,7 @@ class Usage(CommandTest):
 
     def test_help_names_all_subcommands(self):
         text = self.succeed("--help")
-        for name in ("bench", "explain", "spectrum", "check", "alltoall", "info"):
+        for name in ("bench", "explain", "spectrum", "check", "alltoall", "overlap", "info"):
             self.assertIn(name, text)
 
     def test_info_tells_ranks_engines_and_exchanges(self):

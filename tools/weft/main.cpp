@@ -98,9 +98,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  const std::vector<Subcommand> subcommands = {make_bench(app),    make_explain(app),
-                                               make_spectrum(app), make_check(app),
-                                               make_alltoall(app), make_info(app)};
+  const std::vector<Subcommand> subcommands = {
+      make_bench(app),    make_explain(app), make_spectrum(app), make_check(app),
+      make_alltoall(app), make_overlap(app), make_info(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -22,6 +22,7 @@ Subcommand make_explain(CLI::App& parent);
 Subcommand make_spectrum(CLI::App& parent);
 Subcommand make_check(CLI::App& parent);
 Subcommand make_alltoall(CLI::App& parent);
+Subcommand make_overlap(CLI::App& parent);
 Subcommand make_info(CLI::App& parent);
 
 }  // namespace weft::command
