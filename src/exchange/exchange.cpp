@@ -10,12 +10,22 @@ namespace weft {
 
 WEFT_API std::vector<std::string> exchanges();  // for users in weft/plan.hpp, a layer above
 
-Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk) {
-  const std::int64_t n = block.extent(cut_axis);
-  Box part = block;
-  part.lower[cut_axis] = block.lower[cut_axis] + n * chunk / chunks;
-  part.upper[cut_axis] = block.lower[cut_axis] + n * (chunk + 1) / chunks;
-  return part;
+namespace {
+
+Box part_along(Box box, int axis, int parts, int part) {
+  const std::int64_t lower = box.lower[axis];
+  const std::int64_t n = box.extent(axis);
+  box.lower[axis] = lower + n * part / parts;
+  box.upper[axis] = lower + n * (part + 1) / parts;
+  return box;
+}
+
+}  // namespace
+
+Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk) {
+  const int parts = chunks / cut.late_parts;
+  return part_along(part_along(block, cut.late_axis, cut.late_parts, chunk / parts), cut.axis,
+                    parts, chunk % parts);
 }
 
 std::span<const ExchangeMethod* const> exchange_table() {

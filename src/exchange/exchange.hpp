@@ -17,6 +17,16 @@
 
 namespace weft {
 
+/// How a block is cut into chunks: into `late_parts` along `late_axis`, which divides their number,
+/// and each of these along `axis`. Chunk 0 is part 0 of late part 0, chunk 1 part 1 of late part 0.
+/// A stage that stores part after part thus completes late part 0 first, in the end, and all others
+/// at once then; a stage that loads late part after late part can begin when the first has arrived.
+struct Cut {
+  int axis = 0;
+  int late_axis = 0;
+  int late_parts = 1;
+};
+
 /// One redistribution to be carried out, for all fields. `unit` below counts field * chunks +
 /// chunk.
 struct ExchangeProblem {
@@ -29,14 +39,14 @@ struct ExchangeProblem {
   std::vector<int> order;  ///< memory order of the data in flight, slowest to fastest axis
   std::int64_t element_bytes = 16;
   int fields = 1;
-  int chunks = 1;  ///< pieces into which each block is cut along cut_axis
-  int cut_axis = 0;
+  int chunks = 1;  ///< pieces into which each block is cut
+  Cut cut;
   int tag = 0;  ///< first of fields * chunks message tags that no other exchange of the plan uses
 };
 
-/// Part `chunk` of `chunks` of `block` along `cut_axis`: of its extent n, [n*chunk/chunks,
-/// n*(chunk+1)/chunks). May be empty.
-Box chunk_of(const Box& block, int cut_axis, int chunks, int chunk);
+/// Chunk `chunk` of `chunks` of `block`. Part p of P of an extent n is [n*p/P, n*(p+1)/P); it may
+/// be empty.
+Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk);
 
 /// The counter of the plan's window in which each rank publishes the last call that it has
 /// finished, in either direction. The plan does so at the end of each call; exchanges wait for it

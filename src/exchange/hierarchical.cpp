@@ -155,7 +155,7 @@ ExchangeTraffic HierarchicalExchange::traffic() const {
 }
 
 View HierarchicalExchange::view_in(const Place& place, const Box& block, int unit) const {
-  const Box part = chunk_of(block, problem_.cut_axis, problem_.chunks, chunk_of_unit(unit));
+  const Box part = chunk_of(block, problem_.cut, problem_.chunks, chunk_of_unit(unit));
   const NodeMessage& message = *place.message;
   const std::int64_t offset = buffers_.window_offset + message.offset +
                               message.area.unit_offset(unit) +

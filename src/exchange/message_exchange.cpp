@@ -105,7 +105,7 @@ bool MessageExchange::is_own(const Block& block) const {
 }
 
 Box MessageExchange::part_of_unit(const Box& block, int unit) const {
-  return chunk_of(block, problem_.cut_axis, problem_.chunks, chunk_of_unit(unit));
+  return chunk_of(block, problem_.cut, problem_.chunks, chunk_of_unit(unit));
 }
 
 std::vector<std::vector<std::int64_t>> MessageExchange::sizes_of(const std::vector<Block>& blocks,

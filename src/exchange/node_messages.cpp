@@ -77,7 +77,7 @@ void NodeMessages::set_areas(const ExchangeProblem& problem) {
     for (int chunk = 0; chunk < problem.chunks; ++chunk)
       for (const NodeMessage::Route& route : message.blocks) {
         const Box block = intersect(problem.from.box(route.from), problem.to.box(route.to));
-        const Box part = chunk_of(block, problem.cut_axis, problem.chunks, chunk);
+        const Box part = chunk_of(block, problem.cut, problem.chunks, chunk);
         sizes[static_cast<std::size_t>(chunk)].push_back(part.volume() * problem.element_bytes);
       }
     return BlockArea(sizes, granule);

@@ -14,6 +14,7 @@ PairwiseExchange::PairwiseExchange(ExchangeProblem problem, Peers peers, std::in
     receives_.push_back(receives_around(chunk));
   }
   states_.resize(static_cast<std::size_t>(units()));
+  queue_.resize(states_.size());
   for (int unit = 0; unit < units(); ++unit) {
     const auto chunk = static_cast<std::size_t>(chunk_of_unit(unit));
     state(unit).sends.assign(sends_[chunk].size(), MPI_REQUEST_NULL);
@@ -28,52 +29,71 @@ PairwiseExchange::~PairwiseExchange() {
 void PairwiseExchange::begin(std::int64_t /*call*/, std::span<std::byte* const> bases) {
   finish();
   bind(bases);
-  released_ = 0;
-  for (Unit& unit : states_) unit.started = unit.arrived = unit.sent = false;
+  started_ = sending_ = sent_ = released_ = 0;
+  for (Unit& unit : states_) unit.arrived = unit.sent = false;
 }
 
 // Receives are posted here and not earlier, since a stage may be reading their memory until then.
 void PairwiseExchange::start(int unit) {
   Unit& now = state(unit);
   const auto chunk = static_cast<std::size_t>(chunk_of_unit(unit));
-  const int tag = problem().tag + unit;
   for (std::size_t i = 0; i < receives_[chunk].size(); ++i) {
     const Message& message = receives_[chunk][i];
-    check_mpi(MPI_Irecv(receive_unit(unit) + message.offset, message.granules, granule(),
-                        message.peer, tag, problem().comm->get(), &now.receives[i]),
-              "MPI_Irecv");
+    check_mpi(
+        MPI_Irecv(receive_unit(unit) + message.offset, message.granules, granule(), message.peer,
+                  problem().tag + unit, problem().comm->get(), &now.receives[i]),
+        "MPI_Irecv");
   }
+  queue_[started_++] = unit;
+  send_more();
+}
+
+void PairwiseExchange::send(int unit) {
+  Unit& now = state(unit);
+  const auto chunk = static_cast<std::size_t>(chunk_of_unit(unit));
   for (std::size_t i = 0; i < sends_[chunk].size(); ++i) {
     const Message& message = sends_[chunk][i];
     check_mpi(MPI_Isend(send_unit(unit) + message.offset, message.granules, granule(), message.peer,
-                        tag, problem().comm->get(), &now.sends[i]),
+                        problem().tag + unit, problem().comm->get(), &now.sends[i]),
               "MPI_Isend");
   }
-  now.started = true;
+}
+
+// Units that were sent all at once would share the network and all arrive late.
+void PairwiseExchange::send_more() {
+  constexpr std::size_t kUnitsUnderWay = 2;
+  for (;;) {
+    while (sent_ < sending_ && state(queue_[sent_]).sent) ++sent_;
+    if (sending_ == started_ || sending_ - sent_ >= kUnitsUnderWay) return;
+    send(queue_[sending_++]);
+  }
 }
 
 // One test moves all messages of the process on, so the first unit that is not complete is enough.
 void PairwiseExchange::progress() {
-  for (int unit = 0; unit < units(); ++unit) {
-    Unit& now = state(unit);
-    if (!now.started || (now.arrived && now.sent)) continue;
-    if (now.arrived) {
-      now.sent = test_all(now.sends);
-    } else {
-      now.arrived = test_all(now.receives);
-    }
-    return;
+  if (sent_ < sending_) {
+    Unit& now = state(queue_[sent_]);
+    now.sent = test_all(now.sends);
+    if (now.sent) send_more();
+  } else if (started_ > released_) {
+    Unit& now = state(queue_[released_]);
+    if (!now.arrived) now.arrived = test_all(now.receives);
   }
 }
 
 bool PairwiseExchange::ready(int unit) {
   Unit& now = state(unit);
-  if (now.started && !now.arrived) now.arrived = test_all(now.receives);
+  if (!now.arrived) {
+    progress();
+    now.arrived = test_all(now.receives);
+  }
   return now.arrived;
 }
 
+// MPI may only be left alone with what has been sent.
 void PairwiseExchange::wait(int unit) {
   Unit& now = state(unit);
+  while (sending_ < started_ && !(now.sent && ready(unit))) progress();
   if (!now.arrived) wait_all(now.receives);
   if (!now.sent) wait_all(now.sends);
   now.arrived = now.sent = true;
@@ -96,10 +116,11 @@ std::vector<int> PairwiseExchange::silent_peers(int unit) const {
 // The user may compute for long after a call, when nobody would move messages on: none is left when
 // a call ends.
 void PairwiseExchange::release(int /*unit*/) {
-  if (++released_ == units()) finish();
+  if (++released_ == states_.size()) finish();
 }
 
 void PairwiseExchange::finish() {
+  while (sending_ < started_) progress();
   for (Unit& unit : states_) {
     wait_all(unit.receives);
     wait_all(unit.sends);

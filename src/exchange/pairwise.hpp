@@ -27,18 +27,23 @@ class PairwiseExchange final : public MessageExchange {
   struct Unit {
     std::vector<MPI_Request> receives;
     std::vector<MPI_Request> sends;
-    bool started = false;
     bool arrived = false;
     bool sent = false;
   };
 
+  void send(int unit);
+  void send_more();
   void finish();
   Unit& state(int unit) { return states_[static_cast<std::size_t>(unit)]; }
 
   std::vector<std::vector<Message>> sends_;     // of each chunk
   std::vector<std::vector<Message>> receives_;  // of each chunk
   std::vector<Unit> states_;                    // of each unit
-  int released_ = 0;
+  std::vector<int> queue_;                      // units in the order in which they were started
+  std::size_t started_ = 0;                     // in the queue: this many have been started,
+  std::size_t sending_ = 0;                     // of these so many are or were on their way,
+  std::size_t sent_ = 0;                        // of these so many have left, from the first on
+  std::size_t released_ = 0;                    // so many are released
 };
 
 }  // namespace weft

@@ -24,7 +24,7 @@ ExchangeTraffic traffic_to(Peers peers, const ExchangeProblem& problem,
   for (const Block& block : sends) {
     if (block.peer == problem.comm->rank() || !serves(peers, problem, block.peer)) continue;
     for (int chunk = 0; chunk < problem.chunks; ++chunk) {
-      const Box part = chunk_of(block.box, problem.cut_axis, problem.chunks, chunk);
+      const Box part = chunk_of(block.box, problem.cut, problem.chunks, chunk);
       if (!part.empty())
         count_message(traffic, problem, block.peer, part.volume() * problem.element_bytes);
     }

@@ -70,7 +70,7 @@ ExchangeTraffic SharedExchange::traffic() const {
 View SharedExchange::view_of(int rank, const WindowArray& array, const Box& block, int unit) const {
   const std::int64_t field_offset = buffers_.window_offset + unit / problem_.chunks * array.bytes;
   const View whole{kSlotWindow + node_rank_of(rank), field_offset, array.box, array.strides};
-  const Box part = chunk_of(block, problem_.cut_axis, problem_.chunks, unit % problem_.chunks);
+  const Box part = chunk_of(block, problem_.cut, problem_.chunks, unit % problem_.chunks);
   return part_of(whole, part, problem_.element_bytes);
 }
 

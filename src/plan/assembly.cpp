@@ -14,6 +14,15 @@ namespace weft {
 
 namespace {
 
+// Chunks that are cut along two axes are cut into about as many parts along each.
+int late_parts_of(const Cut& cut, int chunks) {
+  int parts = 1;
+  if (cut.axis != cut.late_axis)
+    for (int p = 2; p * p <= chunks; ++p)
+      if (chunks % p == 0) parts = p;
+  return parts;
+}
+
 constexpr std::int64_t kAlignment = 64;
 
 std::int64_t aligned(std::int64_t bytes) {
@@ -118,7 +127,8 @@ ExchangeProblem AnyPlan::Implementation::problem_of(const Hop& hop, int number) 
   problem.element_bytes = hop.element.bytes();
   problem.fields = request.options.fields;
   problem.chunks = request.options.chunks;
-  problem.cut_axis = hop.cut_axis;
+  problem.cut = hop.cut;
+  problem.cut.late_parts = late_parts_of(hop.cut, problem.chunks);
   problem.tag = number * problem.fields * problem.chunks;
   return problem;
 }

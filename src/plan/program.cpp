@@ -155,9 +155,10 @@ int transforms_along(const Sequence& sequence, const std::vector<int>& order, st
   return fused && axis != order.front() ? 0 : static_cast<int>(next - at);
 }
 
-// The axis along which the exchange at action `at` is best cut into chunks: the one along which
-// most transforms next to it can overlap with it; among such, the longest.
-int cut_axis_of(const Sequence& sequence, const std::vector<int>& order, std::size_t at) {
+// The axes along which the exchange at action `at` is best cut into chunks: the ones along which
+// most transforms before and after it can overlap with it. One axis where both agree; among equals
+// the longest.
+Cut cut_of(const Sequence& sequence, const std::vector<int>& order, std::size_t at) {
   std::size_t first = at;
   while (first > 0 && !sequence.actions[first - 1].redistributes()) --first;
   std::size_t last = at + 1;
@@ -166,17 +167,24 @@ int cut_axis_of(const Sequence& sequence, const std::vector<int>& order, std::si
   const auto after = pass_ends(sequence, order, at + 1, last);
   const std::size_t last_pass = before.size() > 1 ? before[before.size() - 2] : first;
   const Shape& shape = sequence.states[at].layout.shape();
-  int best = 0;
-  std::pair<int, std::int64_t> most{-1, 0};
-  for (const int axis : order) {
-    const std::pair value{transforms_along(sequence, order, last_pass, at, axis) +
-                              transforms_along(sequence, order, at + 1, after.front(), axis),
-                          shape[axis]};
-    if (value <= most) continue;
-    most = value;
-    best = axis;
-  }
-  return best;
+  const auto best = [&](auto transforms) {
+    int axis = order.front();
+    for (const int other : order)
+      if (std::pair(transforms(other), shape[other]) > std::pair(transforms(axis), shape[axis]))
+        axis = other;
+    return axis;
+  };
+  const auto early = [&](int axis) {
+    return transforms_along(sequence, order, last_pass, at, axis);
+  };
+  const auto late = [&](int axis) {
+    return transforms_along(sequence, order, at + 1, after.front(), axis);
+  };
+  const auto both = [&](int axis) { return early(axis) + late(axis); };
+  Cut cut{.axis = best(early), .late_axis = best(late)};
+  const int one = best(both);
+  if (both(one) >= early(cut.axis) + late(cut.late_axis)) cut.axis = cut.late_axis = one;
+  return cut;
 }
 
 // The tasks of a pass: its items grouped by the chunks that they need and complete.
@@ -511,7 +519,7 @@ std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& tra
   for (std::size_t i = 0; i < sequence.actions.size(); ++i)
     if (sequence.actions[i].redistributes())
       hops.push_back({sequence.states[i].layout, sequence.states[i + 1].layout,
-                      sequence.states[i].element, cut_axis_of(sequence, order, i)});
+                      sequence.states[i].element, cut_of(sequence, order, i)});
   return hops;
 }
 

@@ -74,7 +74,7 @@ struct Hop {
   Layout from;
   Layout to;
   Element element;
-  int cut_axis = 0;  ///< along which chunks are cut: where most transforms overlap with them
+  Cut cut;  ///< along which axes chunks are cut: where most transforms overlap with them
 };
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order);

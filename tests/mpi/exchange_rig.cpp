@@ -149,8 +149,8 @@ void Rig::expect_boxes(const Part& part) const {
       for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
         const View view =
             sent ? part.exchange->outbox(unit, block) : part.exchange->inbox(unit, block);
-        EXPECT_EQ(chunk_of(blocks[static_cast<std::size_t>(block)].box, problem.cut_axis,
-                           problem.chunks, unit % problem.chunks),
+        EXPECT_EQ(chunk_of(blocks[static_cast<std::size_t>(block)].box, problem.cut, problem.chunks,
+                           unit % problem.chunks),
                   view.box);
         expect_inside(part, view);
       }

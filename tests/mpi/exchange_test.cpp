@@ -81,10 +81,11 @@ struct Variant {
   int chunks;
   int cut_axis;
   int rotate;
+  int late_parts = 1;
 };
 
 constexpr Variant kVariants[] = {
-    {16, 1, 1, 0, 0}, {8, 3, 2, 1, 1}, {4, 1, 7, 2, 2}, {16, 3, 3, 0, 3}};
+    {16, 1, 1, 0, 0}, {8, 3, 2, 1, 1}, {4, 1, 7, 2, 2}, {16, 3, 6, 0, 3, 2}};
 
 struct Case {
   const char* exchange;
@@ -150,7 +151,9 @@ ExchangeProblem problem_of(const NodeMap& nodes, const Pair& pair, const Variant
           .element_bytes = variant.element_bytes,
           .fields = variant.fields,
           .chunks = variant.chunks,
-          .cut_axis = variant.cut_axis % dimensions,
+          .cut = {.axis = variant.cut_axis % dimensions,
+                  .late_axis = (variant.cut_axis + 1) % dimensions,
+                  .late_parts = variant.late_parts},
           .tag = 5};
 }
 
@@ -483,7 +486,7 @@ TEST(Chunks, AreConsecutiveAndAsEvenAsPossible) {
   for (const int chunks : {1, 2, 3, 7, 10}) {
     std::int64_t next = 10;
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      const Box part = chunk_of(block, 1, chunks, chunk);
+      const Box part = chunk_of(block, {.axis = 1, .late_axis = 0}, chunks, chunk);
       EXPECT_EQ(next, part.lower[1]);
       EXPECT_GE(part.extent(1), 7 / chunks);
       EXPECT_LE(part.extent(1), (7 + chunks - 1) / chunks);
@@ -493,6 +496,14 @@ TEST(Chunks, AreConsecutiveAndAsEvenAsPossible) {
     }
     EXPECT_EQ(17, next);
   }
+}
+
+TEST(Chunks, OfTwoAxesBeginWithAllPartsOfTheFirstLatePart) {
+  const Box block{{3, 10}, {5, 16}};
+  const Cut cut{.axis = 1, .late_axis = 0, .late_parts = 2};
+  const Box parts[] = {{{3, 10}, {4, 12}}, {{3, 12}, {4, 14}}, {{3, 14}, {4, 16}},
+                       {{4, 10}, {5, 12}}, {{4, 12}, {5, 14}}, {{4, 14}, {5, 16}}};
+  for (int chunk = 0; chunk < 6; ++chunk) EXPECT_EQ(chunk_of(block, cut, 6, chunk), parts[chunk]);
 }
 
 TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
