@@ -6,8 +6,10 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,12 +32,15 @@ const Engine& fftw_engine();
 
 namespace {
 
+/// Data that is measured on is as large as this when it has to come from memory.
+constexpr std::int64_t kColdBytes = std::int64_t{32} << 20;
+
 /// Fills `memory` with reals between -1/2 and 1/2 that differ from one to the next.
 template <class Real>
-void fill(const AlignedMemory& memory) {
-  auto* values = reinterpret_cast<Real*>(memory.data());
+void fill(std::byte* memory, std::int64_t bytes) {
+  auto* values = reinterpret_cast<Real*>(memory);
   std::uint32_t state = 1;
-  for (std::size_t i = 0; i < memory.bytes() / sizeof(Real); ++i) {
+  for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(Real)); ++i) {
     state = state * 1664525U + 1013904223U;  // the generator of Numerical Recipes
     values[i] = static_cast<Real>(state >> 16) / Real{65536} - Real{0.5};
   }
@@ -45,28 +50,53 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Buffers for the runs of one measurement.
+std::int64_t whole_lines(std::int64_t bytes) {
+  const auto line = static_cast<std::int64_t>(kCacheLineBytes);
+  return (bytes + line - 1) / line * line;
+}
+
+/// Buffers for the runs of one measurement: several sets, one after another, when they are to be
+/// out of the cache by the time they are used again.
 class Trial {
  public:
-  explicit Trial(const BatchSpec& spec)
+  Trial(const BatchSpec& spec, const Batch& batch, bool cold)
       : spec_(spec),
-        in_(static_cast<std::size_t>(span_bytes(spec, Side::in))),
-        out_(spec.in_place ? 0 : static_cast<std::size_t>(span_bytes(spec, Side::out))) {
+        batch_(batch),
+        in_bytes_(whole_lines(span_bytes(spec, Side::in))),
+        out_bytes_(spec.in_place ? 0 : whole_lines(span_bytes(spec, Side::out))),
+        sets_(cold ? kColdBytes / (in_bytes_ + out_bytes_) + 1 : 1),
+        in_(static_cast<std::size_t>(in_bytes_ * sets_)),
+        out_(static_cast<std::size_t>(out_bytes_ * sets_)),
+        scratch_(static_cast<std::size_t>(batch.scratch_bytes())) {
     std::fill_n(out_.data(), out_.bytes(), std::byte{0});  // so that no run waits for pages
+    refill();
+    for (std::int64_t set = 1; set < sets_; ++set)
+      std::copy_n(in_.data(), in_bytes_, in_.data() + set * in_bytes_);
   }
 
-  /// Seconds per run, averaged over `runs` on fresh input.
-  double seconds(const Batch& batch, int runs) {
-    if (spec_.precision == Precision::single) {
-      fill<float>(in_);
-    } else {
-      fill<double>(in_);
-    }
-    void* out = spec_.in_place ? in_.data() : out_.data();
-    const AlignedMemory scratch(static_cast<std::size_t>(batch.scratch_bytes()));
+  /// Seconds per run, averaged over `runs`, on fresh input where a run transforms what the last one
+  /// left.
+  double seconds(int runs) {
+    if (spec_.in_place || spec_.kind == BatchKind::c2r) refill();
     const double begin = now();
-    for (int run = 0; run < runs; ++run) batch.run(in_.data(), out, scratch.data());
+    for (int run = 0; run < runs; ++run, ++next_) {
+      std::byte* in = in_.data() + next_ % sets_ * in_bytes_;
+      batch_.run(in, spec_.in_place ? in : out_.data() + next_ % sets_ * out_bytes_,
+                 scratch_.data());
+    }
     return (now() - begin) / runs;
+  }
+
+  /// Seconds in which the data of a set is copied.
+  double copy_seconds() {
+    AlignedMemory copy(static_cast<std::size_t>(in_bytes_));
+    double best = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < 4; ++round) {
+      const double begin = now();
+      std::copy_n(in_.data(), in_bytes_, copy.data());
+      best = std::min(best, now() - begin);
+    }
+    return best;
   }
 
   /// Runs before numbers become infinite: each may multiply them by n where the next one transforms
@@ -77,24 +107,38 @@ class Trial {
   }
 
  private:
+  void refill() {
+    if (spec_.precision == Precision::single)
+      fill<float>(in_.data(), in_bytes_);
+    else
+      fill<double>(in_.data(), in_bytes_);
+  }
+
   BatchSpec spec_;
+  const Batch& batch_;
+  std::int64_t in_bytes_;
+  std::int64_t out_bytes_;
+  std::int64_t sets_;
   AlignedMemory in_;
   AlignedMemory out_;
+  AlignedMemory scratch_;
+  std::int64_t next_ = 0;
 };
 
 /// The minimum over rounds that are long enough for the clock, for a millisecond in all; a batch
 /// that takes longer runs twice.
-double measure(const Batch& batch, const BatchSpec& spec) {
+double measure(const Batch& batch, const BatchSpec& spec, bool cold) {
   constexpr double budget_seconds = 1e-3;
   constexpr double round_seconds = 2e-5;
+  const bool is_lanes = spec.in_distance == 1 && spec.out_distance == 1;
+  Trial trial(spec, batch, cold && !is_lanes && !spec.in_place);
   const double begin = now();
-  Trial trial(spec);
-  const double first = trial.seconds(batch, 1);  // brings code and data into the cache
-  double best = std::min(first, trial.seconds(batch, 1));
+  const double first = trial.seconds(1);  // brings code and data into the cache
+  double best = std::min(first, trial.seconds(1));
   const double runs = std::clamp(round_seconds / std::max(best, 1e-9), 1.0, trial.most_runs());
   while (now() - begin < budget_seconds)
-    best = std::min(best, trial.seconds(batch, static_cast<int>(runs)));
-  return best;
+    best = std::min(best, trial.seconds(static_cast<int>(runs)));
+  return best + (is_lanes && !batch.takes_rows() ? 2 * trial.copy_seconds() : 0);
 }
 
 }  // namespace
@@ -122,15 +166,15 @@ const Engine& engine_named(std::string_view name) {
               "no engine is named '" + std::string(name) + "'; this build has " + names);
 }
 
-double measure_batch(const Engine& engine, const BatchSpec& spec) {
+double measure_batch(const Engine& engine, const BatchSpec& spec, bool cold) {
   // The lock is held while measuring: two measurements at once would slow each other.
   static std::mutex mutex;
-  static std::map<std::pair<const Engine*, BatchSpec>, double> known;
+  static std::map<std::tuple<const Engine*, BatchSpec, bool>, double> known;
   const std::lock_guard lock(mutex);
-  const auto key = std::make_pair(&engine, spec);
+  const auto key = std::make_tuple(&engine, spec, cold);
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  const double seconds = measure(*engine.make(spec), spec);
+  const double seconds = measure(*engine.make(spec), spec, cold);
   known.emplace(key, seconds);
   return seconds;
 }

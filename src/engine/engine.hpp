@@ -75,8 +75,10 @@ std::span<const Engine* const> engine_table();
 /// The engine of that name. Throws Error(unavailable) with the names that exist.
 const Engine& engine_named(std::string_view name);
 
-/// Seconds of one run of a batch of `spec` in cache on this rank: minimum of a few repetitions,
-/// about a millisecond in all. The result is remembered for the life of the process.
-double measure_batch(const Engine& engine, const BatchSpec& spec);
+/// Seconds of one run of a batch of `spec` on this rank: minimum of a few repetitions, about a
+/// millisecond in all. Rows are measured on data that comes from memory when `cold`, lanes in
+/// cache: there a tile lies, whose copies in and out are added for engines that need one. The
+/// result is remembered for the life of the process.
+double measure_batch(const Engine& engine, const BatchSpec& spec, bool cold = false);
 
 }  // namespace weft

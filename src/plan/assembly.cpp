@@ -257,7 +257,13 @@ void AnyPlan::Implementation::make_programs() {
   work = AlignedMemory(static_cast<std::size_t>(work_bytes));
 }
 
-// The engine whose batches take least time in cache, over the stages of the forward program,
+// True when what the stage reads does not stay in a core's cache.
+bool is_large(const Stage& stage) {
+  return stage.spec().source_box.volume() * stage.spec().source_element.bytes() > std::int64_t{16}
+                                                                                      << 20;
+}
+
+// The engine whose batches take least time, over the stages of the forward program,
 // weighted by their number of tiles. The batches of the backward program differ only in sign.
 const Engine& AnyPlan::Implementation::fastest_engine() {
   const auto table = engine_table();
@@ -268,7 +274,7 @@ const Engine& AnyPlan::Implementation::fastest_engine() {
       for (const Stage* stage : way(Direction::forward).program.transform_stages())
         for (const BatchSpec& batch : stage->typical_batch())
           seconds[e] += table[e]->refusal(batch).empty()
-                            ? measure_batch(*table[e], batch) *
+                            ? measure_batch(*table[e], batch, is_large(*stage)) *
                                   static_cast<double>(stage->tiling().tiles.size())
                             : std::numeric_limits<double>::infinity();
   });
