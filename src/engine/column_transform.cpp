@@ -261,7 +261,8 @@ void ColumnTransform<Real>::run_unrolled(const Pass& pass, Column<Real>* data, s
   };
   for (std::int64_t block = 0; block < blocks; ++block, data += pass.length) {
     const std::int64_t* frequencies = pass.frequencies + (data - call.work);
-    const auto store = [&](std::int64_t j, auto q, const Column<Real>& value) WEFT_INLINE {
+    const auto store = [&]([[maybe_unused]] std::int64_t j, auto q,
+                           const Column<Real>& value) WEFT_INLINE {
       if constexpr (kTo == Place::work)
         data[j + q * step] = value;
       else  // the last pass, where step is 1

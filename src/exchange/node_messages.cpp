@@ -26,7 +26,7 @@ void NodeMessages::find_nodes(const ExchangeProblem& problem) {
   const std::vector<std::int64_t> all = problem.comm->gather({leader, problem.node->rank()});
   std::map<std::int64_t, std::map<std::int64_t, int>> nodes;  // by leader, by rank in the node
   for (int rank = 0; rank < problem.comm->size(); ++rank) {
-    const auto at = static_cast<std::size_t>(2 * rank);
+    const auto at = 2 * static_cast<std::size_t>(rank);
     nodes[all[at]][all[at + 1]] = rank;
   }
   for (const auto& [first, ranks] : nodes) {

@@ -325,16 +325,17 @@ TEST_P(EngineBatch, AgreesWithDirectSumAtAnyAlignment) {
 }
 
 TEST_P(EngineBatch, ServesSeveralThreadsAtOnce) {
+  if (GetParam().arrangement > Arrangement::rows) GTEST_SKIP() << "as lanes and rows";
   for_each_batch([](const BatchSpec& spec, const Batch& batch, auto zero) {
     using Real = decltype(zero);
     Trial<Real> alone(spec, 0);
     alone.execute(batch);
     std::vector<Trial<Real>> runs;
-    for (int i = 0; i < 4 * 25; ++i) runs.emplace_back(spec, 0);
+    for (int i = 0; i < 4 * 5; ++i) runs.emplace_back(spec, 0);
     std::vector<std::thread> threads;
     for (std::size_t thread = 0; thread < 4; ++thread) {
       threads.emplace_back([&runs, &batch, thread] {
-        for (std::size_t i = 0; i < 25; ++i) runs[thread * 25 + i].execute(batch);
+        for (std::size_t i = 0; i < 5; ++i) runs[thread * 5 + i].execute(batch);
       });
     }
     for (std::thread& thread : threads) thread.join();
