@@ -205,7 +205,9 @@ void Executor::run_task(const Pass& pass, const Task& task) {
 void Executor::run_items(const Pass& pass, const Task& task, int thread) {
   Thread& mine = threads_[static_cast<std::size_t>(thread)];
   const Call call{mine.bases, at_.field};
-  for (const auto& [first, last] : task.items) {
+  for (const auto& range : task.items) {
+    const std::int64_t first = range.first;
+    const std::int64_t last = range.second;
 #pragma omp for schedule(dynamic) nowait
     for (std::int64_t item = first; item < last; ++item) {
       run_item(pass, item, call, mine.tile.data());
