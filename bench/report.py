@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -32,11 +33,16 @@ def reproduce_lines(outcome: dict) -> list[str]:
 
 
 def chart_lines(json_path: str, markdown_path: str) -> list[str]:
-    chart = os.path.splitext(json_path)[0] + ".svg"
+    """The chart, copied beside the page: what lies in results/ is not kept in the repository."""
+    chart = os.path.splitext(json_path)[0] + ".png"
     if not os.path.exists(chart):
         return []
-    place = os.path.relpath(chart, os.path.dirname(os.path.abspath(markdown_path)))
-    return ["", f"![bars of the forward transforms, the best options of each library]({place})"]
+    copy = os.path.splitext(markdown_path)[0] + ".png"
+    shutil.copyfile(chart, copy)
+    return [
+        f"![bars of the forward transforms, the best options of each library]({os.path.basename(copy)})",
+        "",
+    ]
 
 
 def section_lines(outcome: dict) -> list[str]:

@@ -22,7 +22,7 @@ static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t), "strides of FFTW m
 /// Seconds that FFTW may search for one plan before it falls back to its estimate. The search takes
 /// some 0.1 s for a few hundred points; transforms of lanes in place by an estimated plan are up to
 /// three times slower than by a searched one.
-constexpr double kPlanningSeconds = 1;
+constexpr double kPlanningSeconds = 0.2;
 /// Batches that span more than this are planned by FFTW's estimate, without scratch: such spans
 /// come from strides through a whole array, and the array may take all memory.
 constexpr std::int64_t kLargestScratchBytes = std::int64_t{64} << 20;
