@@ -11,6 +11,7 @@
 #include "direct_sum.hpp"
 #include "memory_bandwidth.hpp"
 #include "subcommand.hpp"
+#include "timeline.hpp"
 
 namespace weft::command {
 namespace {
@@ -19,6 +20,7 @@ struct BenchArguments {
   TransformArguments transform;
   int repeat = 0;  ///< 0: as many as take about two seconds
   std::string json;
+  std::string timeline;  ///< a file for the trace of one more call
 };
 
 /// What one field's values depend on besides the index.
@@ -193,6 +195,8 @@ BenchResult measure(const World& world, const BenchArguments& arguments,
   result.backward = backward.result();
   result.stream_bytes_per_second = measure_memory_bandwidth(
       world, result.sweep_bytes / world.size() / 2, result.options.threads);
+  if (!arguments.timeline.empty())
+    result.trace = trace_of(world, plan, [&] { plan.forward(input, output); });
   return result;
 }
 
@@ -226,6 +230,7 @@ bool values_are_right(const BenchResult& result) {
 }
 
 int run_bench(const World& world, const BenchArguments& arguments, const LaunchArguments& launch) {
+  check_timeline_name(arguments.timeline);
   const BenchResult result = measure_any(world, arguments, launch);
   std::string error;
   try {
@@ -234,6 +239,8 @@ int run_bench(const World& world, const BenchArguments& arguments, const LaunchA
     error = failure.what();
   }
   error = world.broadcast(error);
+  if (error.empty() && !arguments.timeline.empty())
+    publish_timeline(world, arguments.timeline, result.trace);
   if (error.empty() && !values_are_right(result))
     error = fmt::format("the values are wrong: round trip {:.2g}, against the direct sum {:.2g}",
                         result.roundtrip_error, result.reference_error);
@@ -254,6 +261,9 @@ Subcommand make_bench(CLI::App& parent) {
       ->check(CLI::Range(1, 1000000));
   app->add_option("--json", arguments->json,
                   "write the result as JSON to this file, or instead of the table to - (stdout)");
+  app->add_option("--timeline", arguments->timeline,
+                  "write what one more forward call does when, as a trace for Perfetto, to this\n"
+                  ".json, and draw it beside as .png and .svg");
   return {app, launch, [=](World& world) { return run_bench(world, *arguments, *launch); }};
 }
 
