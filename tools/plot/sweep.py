@@ -112,18 +112,15 @@ def draw_comparisons(axes, found, swept):
                     color="black",
                     lw=0.8,
                 )
-                note = f"{height / base:.2f}"
+                where = (place + number * 0.8, height)
+                centered = {"ha": "center", "fontsize": 6.5}
+                axes.annotate(f"{height / base:.2f}", where, va="bottom", **centered)
                 if number == 2:
-                    settings = label_of(row["settings"], set(swept) - set(hidden))
-                    note += "\n" + settings.replace(", ", "\n")
-                axes.annotate(
-                    note,
-                    (place + number * 0.8, height),
-                    ha="center",
-                    va="bottom",
-                    fontsize=6.5,
-                    linespacing=1.1,
-                )
+                    which = label_of(row["settings"], set(swept) - set(hidden)).replace(
+                        "exchange ", ""
+                    )
+                    upright = {"rotation": 90, "va": "bottom", "color": "white"}
+                    axes.annotate(f" {which}", (where[0], 0), **upright, **centered)
             ticks.append(place + 0.8)
             labels.append(f"{direction}\n{label_of(group[0]['settings'], hidden)}")
             place += 3.2
