@@ -11,6 +11,7 @@
 #include "weft/array.hpp"
 #include "weft/kinds.hpp"
 #include "weft/options.hpp"
+#include "weft/timeline.hpp"
 
 namespace weft {
 
@@ -31,10 +32,11 @@ struct Step {
 
 /// Bytes of memory that a plan owns on this rank; user arrays are not counted.
 struct PlanMemory {
-  std::int64_t buffers = 0;  ///< send, receive and work buffers
-  std::int64_t window = 0;   ///< this rank's part of the shared-memory window
-  std::int64_t tiles = 0;    ///< cache tiles of all threads
-  std::int64_t total() const noexcept { return buffers + window + tiles; }
+  std::int64_t buffers = 0;   ///< send, receive and work buffers
+  std::int64_t window = 0;    ///< this rank's part of the shared-memory window
+  std::int64_t tiles = 0;     ///< cache tiles of all threads
+  std::int64_t timeline = 0;  ///< events, while AnyPlan::record() is on
+  std::int64_t total() const noexcept { return buffers + window + tiles + timeline; }
 };
 
 class Run;
@@ -72,6 +74,15 @@ class WEFT_API AnyPlan {
   std::vector<Step> program(Direction direction) const;
   /// The program with the times of the last call in this direction on this rank.
   std::vector<Step> profile(Direction direction) const;
+
+  /// Switches on, or off, that calls are recorded for timeline(). Off at first. Memory is reserved
+  /// here, so that calls that are recorded allocate nothing either; they take a little longer. Not
+  /// collective. Throws Error(out_of_memory), and Error(invalid_argument) while a call is under
+  /// way.
+  void record(bool on);
+  /// The last call on this rank, empty when it was not recorded; seconds is 0 when it failed.
+  /// Throws Error(invalid_argument) while a call is under way.
+  Timeline timeline() const;
 
   struct Implementation;  ///< in src/plan
 

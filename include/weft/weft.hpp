@@ -8,3 +8,4 @@
 #include "weft/options.hpp"
 #include "weft/plan.hpp"
 #include "weft/session.hpp"
+#include "weft/timeline.hpp"

@@ -73,18 +73,17 @@ void Executor::begin(Program& program, const Terms& terms, std::vector<LinkTimes
     std::fill(link.passes.begin(), link.passes.end(), 0.0);
     link.exchange = 0;
   }
+  if (terms.recorder) terms.recorder->begin();
   for (Link& link : program.links)
     if (link.exchange) link.exchange->begin(terms.call, threads_.front().bases);
 }
 
 bool Executor::advance(bool wait) {
   while (at_.link < program_->links.size()) {
-    if (!wait) {
-      if (before()) before()->progress();
-      if (after()) after()->progress();
-    }
+    if (!wait) progress();
     if (!step(wait)) return false;
   }
+  if (terms_.recorder) terms_.recorder->end();
   return true;
 }
 
@@ -115,10 +114,12 @@ bool Executor::step(bool wait) {
 bool Executor::open_link(bool wait) {
   if (Exchange* exchange = after()) {
     Stopwatch watch(times().exchange);
+    const double begin = recorded_time();
     if (!patient(
             wait, [&] { return exchange->may_open(); }, *exchange, 0))
       return false;
     exchange->open();
+    note_exchange(link_number(), -1, begin);
   }
   at_.open = true;
   return true;
@@ -131,10 +132,14 @@ bool Executor::arrive_up_to(int chunks, bool wait) {
   Stopwatch watch((*times_)[at_.link - 1].exchange);
   for (; at_.arrived < chunks; ++at_.arrived) {
     const int unit = at_.field * terms_.chunks + at_.arrived;
+    const double begin = recorded_time();
     if (!patient(
             wait, [&] { return exchange->ready(unit); }, *exchange, unit))
       return false;
     exchange->wait(unit);
+    note_exchange(link_number() - 1, at_.arrived, begin);
+    if (terms_.recorder && terms_.recorder->next_on_wire(link_number() - 1) == unit)
+      terms_.recorder->arrive(link_number() - 1);
   }
   return true;
 }
@@ -143,8 +148,44 @@ void Executor::start_up_to(int chunks) {
   Exchange* exchange = after();
   if (!exchange || at_.started >= chunks) return;
   Stopwatch watch(times().exchange);
-  for (; at_.started < chunks; ++at_.started)
+  for (; at_.started < chunks; ++at_.started) {
+    const double begin = recorded_time();
+    if (terms_.recorder) terms_.recorder->start(link_number());
     exchange->start(at_.field * terms_.chunks + at_.started);
+    note_exchange(link_number(), at_.started, begin);
+  }
+}
+
+void Executor::progress() {
+  if (Exchange* exchange = before()) {
+    exchange->progress();
+    if (terms_.recorder) note_arrivals(link_number() - 1, exchange);
+  }
+  if (Exchange* exchange = after()) {
+    exchange->progress();
+    if (terms_.recorder) note_arrivals(link_number(), exchange);
+  }
+}
+
+void Executor::note_exchange(int link, int chunk, double begin) {
+  if (terms_.recorder)
+    terms_.recorder->exchange({.link = link, .field = at_.field, .chunk = chunk}, begin);
+}
+
+// So that a timeline shows when units arrived, not only when somebody wanted them.
+void Executor::note_arrivals(int link, Exchange* exchange) {
+  Recorder& recorder = *terms_.recorder;
+  for (int unit = recorder.next_on_wire(link); unit >= 0 && exchange->ready(unit);
+       unit = recorder.next_on_wire(link))
+    recorder.arrive(link);
+}
+
+Recorder::Mark Executor::mark_of_task(const Task& task) const {
+  return {.link = link_number(),
+          .pass = static_cast<int>(at_.pass),
+          .field = at_.field,
+          .chunk = task.last_source_chunk >= 0 ? task.last_source_chunk : task.first_sink_chunk,
+          .task = static_cast<int>(at_.task)};
 }
 
 void Executor::finish_field() {
@@ -205,6 +246,7 @@ void Executor::run_task(const Pass& pass, const Task& task) {
 void Executor::run_items(const Pass& pass, const Task& task, int thread) {
   Thread& mine = threads_[static_cast<std::size_t>(thread)];
   const Call call{mine.bases, at_.field};
+  const double begin = recorded_time();
   for (const auto& range : task.items) {
     const std::int64_t first = range.first;
     const std::int64_t last = range.second;
@@ -212,11 +254,11 @@ void Executor::run_items(const Pass& pass, const Task& task, int thread) {
     for (std::int64_t item = first; item < last; ++item) {
       run_item(pass, item, call, mine.tile.data());
       if (thread != 0 || !terms_.polls) continue;
-      if (before()) before()->progress();
-      if (after()) after()->progress();
+      progress();
     }
   }
   finish_streaming();
+  if (terms_.recorder) terms_.recorder->task(thread, mark_of_task(task), begin);
 }
 
 }  // namespace weft

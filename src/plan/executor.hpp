@@ -7,6 +7,7 @@
 
 #include "base/aligned_memory.hpp"
 #include "plan/program.hpp"
+#include "trace/recorder.hpp"
 
 namespace weft {
 
@@ -20,9 +21,10 @@ struct LinkTimes {
 struct Terms {
   int fields = 1;
   int chunks = 1;
-  bool polls = true;      ///< exchanges may progress between tiles
-  double timeout = 0;     ///< seconds that a chunk may take to arrive; 0: any time
-  std::int64_t call = 0;  ///< counts the executions of the plan from 1
+  bool polls = true;             ///< exchanges may progress between tiles
+  double timeout = 0;            ///< seconds that a chunk may take to arrive; 0: any time
+  std::int64_t call = 0;         ///< counts the executions of the plan from 1
+  Recorder* recorder = nullptr;  ///< null: nothing is recorded
 };
 
 class Executor {
@@ -63,12 +65,18 @@ class Executor {
     return at_.link == 0 ? nullptr : program_->links[at_.link - 1].exchange.get();
   }
   Exchange* after() const { return link().exchange.get(); }
+  int link_number() const { return static_cast<int>(at_.link); }
+  double recorded_time() const { return terms_.recorder ? terms_.recorder->now() : 0; }
   LinkTimes& times() const { return (*times_)[at_.link]; }
 
   bool step(bool wait);
   bool open_link(bool wait);
   bool arrive_up_to(int chunks, bool wait);
   void start_up_to(int chunks);
+  void progress();
+  void note_exchange(int link, int chunk, double begin);
+  void note_arrivals(int link, Exchange* exchange);
+  Recorder::Mark mark_of_task(const Task& task) const;
   void finish_field();
   template <class Ready>
   bool patient(bool wait, Ready ready, const Exchange& exchange, int unit) const;

@@ -42,6 +42,8 @@ struct AnyPlan::Implementation {
   /// Goes on with the call under way, with `wait` to its end. True at the end.
   bool advance(bool wait);
   std::vector<Step> steps(Direction direction, bool timed) const;
+  void record(bool on);
+  Timeline timeline() const;
   /// Of the user's array that is written in that direction, all fields.
   std::int64_t sink_bytes(Direction direction) const;
 
@@ -59,6 +61,8 @@ struct AnyPlan::Implementation {
   OneWay ways[2];  ///< forward, backward
   std::unique_ptr<Executor> executor;
   std::unique_ptr<ProgressThread> progress_thread;
+  std::unique_ptr<Recorder> recorder;                 ///< null: calls are not recorded
+  Direction recorded_direction = Direction::forward;  ///< of the last call
   std::shared_ptr<Run::Flight> flight = std::make_shared<Run::Flight>();
 
  private:
@@ -74,6 +78,8 @@ struct AnyPlan::Implementation {
   void choose_engine();
   void make_executor();
   void make_progress_thread();
+  Recorder::Room room_of_recorder() const;
+  void check_idle() const;
   void check_arrays(Direction direction, const void* source, const void* sink) const;
 };
 

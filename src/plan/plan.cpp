@@ -37,11 +37,15 @@ std::int64_t AnyPlan::Implementation::sink_bytes(Direction direction) const {
                                        : resolved.input_field_stride * request.input.bytes());
 }
 
-void AnyPlan::Implementation::start(Direction direction, const void* source, void* sink) {
+void AnyPlan::Implementation::check_idle() const {
   if (flight->under_way)
     throw Error(ErrorCode::invalid_argument, "a call of this plan is under way on rank " +
                                                  std::to_string(comm.rank()) +
                                                  ": wait for it, or use another plan");
+}
+
+void AnyPlan::Implementation::start(Direction direction, const void* source, void* sink) {
+  check_idle();
   check_arrays(direction, source, sink);
   OneWay& one = way(direction);
   // The stages keep a const source unchanged; in-place plans write to it as the sink.
@@ -50,6 +54,7 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
   executor->bind(kSlotSend, one.sends_from_sink ? static_cast<std::byte*>(sink) : send.data());
   ++flight->call;
   flight->under_way = true;
+  recorded_direction = direction;
   if (progress_thread && !one.traffic.empty()) progress_thread->resume();
   const Options& options = request.options;
   executor->begin(one.program,
@@ -57,7 +62,8 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
                    .chunks = options.chunks,
                    .polls = options.progress != Progress::none,
                    .timeout = options.timeout,
-                   .call = flight->call},
+                   .call = flight->call,
+                   .recorder = recorder.get()},
                   one.times);
 }
 
@@ -177,6 +183,7 @@ PlanMemory AnyPlan::memory() const noexcept {
                                              plan.own.bytes() + plan.work.bytes());
   memory.window = plan.window ? plan.window->bytes() : 0;
   memory.tiles = plan.executor->bytes();
+  memory.timeline = plan.recorder ? plan.recorder->bytes() : 0;
   return memory;
 }
 
@@ -186,5 +193,7 @@ std::vector<Step> AnyPlan::program(Direction direction) const {
 std::vector<Step> AnyPlan::profile(Direction direction) const {
   return implementation_->steps(direction, true);
 }
+void AnyPlan::record(bool on) { implementation_->record(on); }
+Timeline AnyPlan::timeline() const { return implementation_->timeline(); }
 
 }  // namespace weft

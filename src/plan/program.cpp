@@ -249,7 +249,8 @@ class TaskMaker {
       for (std::size_t later = g + 1; later < groups_.size(); ++later)
         if (groups_[later].first.first_sink >= 0)
           complete = std::min(complete, groups_[later].first.first_sink);
-      tasks.push_back({groups_[g].first.last_source, complete, groups_[g].second});
+      tasks.push_back(
+          {groups_[g].first.last_source, complete, groups_[g].second, groups_[g].first.first_sink});
     }
     return tasks;
   }

@@ -18,6 +18,7 @@ struct Task {
   int last_source_chunk = -1;  ///< all chunks up to it must have arrived
   int sinks_complete = 0;  ///< after this task, this many chunks, from the first, can be started
   std::vector<std::pair<std::int64_t, std::int64_t>> items;  ///< half-open ranges
+  int first_sink_chunk = -1;                                 ///< that is stored into
 };
 
 /// One sweep over the local array: a stage, or two that are fused: done slice by slice, with only a

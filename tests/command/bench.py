@@ -1,10 +1,14 @@
 """`weft bench`: its table, its JSON, and that the numbers in it fit together."""
 
+import itertools
 import json
 import math
+import os
 import unittest
 
 from _weft import CommandTest
+
+PYTHON = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
 
 
 class Bench(CommandTest):
@@ -75,6 +79,60 @@ class Bench(CommandTest):
             self.assertIn(words, table)
         with open(self.path("result.json")) as file:
             self.assertEqual(json.load(file)["shape"], [16, 16])
+
+    def test_timeline_has_every_rank_and_thread(self):
+        arguments = ["bench", "24x20x16", "-n", 2, "--repeat", 1, "--exchange", "pairwise"]
+        arguments += ["--chunks", 3, "--fields", 2, "--timeline", "weave.json"]
+        self.assertEqual(self.run_weft(*arguments, environment=PYTHON).returncode, 0)
+        with open(self.path("weave.json")) as file:
+            trace = json.load(file)
+        spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        calls = {span["pid"]: span for span in spans if span["cat"] == "call"}
+        self.assertEqual(set(calls), {0, 1})
+        for span in spans:
+            call = calls[span["pid"]]
+            self.assertGreaterEqual(span["ts"], call["ts"])
+            self.assertLessEqual(span["ts"] + span["dur"], call["ts"] + call["dur"] + 1e-3)
+        wire = [s for s in spans if s["cat"] == "wire"]
+        units = [(s["pid"], s["args"]["field"], s["args"]["chunk"]) for s in wire]
+        self.assertEqual(
+            sorted(units), [(p, f, c) for p in (0, 1) for f in (0, 1) for c in range(3)]
+        )
+        self.assert_tracks_do_not_overlap([s for s in spans if s["cat"] != "call"])
+        names = {
+            (e["pid"], e["tid"]): e["args"]["name"]
+            for e in trace["traceEvents"]
+            if e["name"] == "thread_name"
+        }
+        self.assertEqual(names[1, 0], "thread 0")
+        for span in wire:
+            self.assertEqual(names[span["pid"], span["tid"]], f"wire of {span['name']}")
+
+    def assert_tracks_do_not_overlap(self, spans):
+        spans = sorted(spans, key=lambda span: (span["pid"], span["tid"], span["ts"]))
+        for one, next_ in itertools.pairwise(spans):
+            if (one["pid"], one["tid"]) == (next_["pid"], next_["tid"]):
+                self.assertLessEqual(one["ts"] + one["dur"], next_["ts"] + 1e-3)
+
+    def test_timeline_is_drawn_beside(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("Matplotlib is not installed")
+        for number, variant in enumerate((["--chunks", 2], ["--threads", 2, "--grid", "2x2"], [])):
+            ranks = ["-n", 4] if "--grid" in variant else []
+            arguments = ["bench", "16x16x16", "--repeat", 1, *ranks, *variant]
+            name = f"t.{number}.json"
+            self.succeed(*arguments, "--timeline", name, environment=PYTHON)
+            with open(self.path(f"t.{number}.png"), "rb") as file:
+                self.assertEqual(file.read(4), b"\x89PNG")
+            with open(self.path(f"t.{number}.svg")) as file:
+                self.assertIn("<svg", file.read())
+
+    def test_wrong_timeline(self):
+        self.expect_failure(2, "bench", "8x8", "--timeline", "x.png", says=["x.png", ".json"])
+        arguments = ["bench", "8x8", "-n", 2, "--repeat", 1, "--timeline"]
+        self.expect_failure(1, *arguments, "/nowhere/x.json", says=["/nowhere"])
 
     def test_unwritable_json_file(self):
         self.expect_failure(

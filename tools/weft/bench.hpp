@@ -51,6 +51,7 @@ struct BenchResult {
   std::int64_t sweep_bytes = 0;  ///< input read once and output written once: all fields, all ranks
   int sweeps = 0;                ///< compute steps of the forward program
   double stream_bytes_per_second = 0;
+  nlohmann::ordered_json trace;  ///< of one call, on the first rank, when asked for
 
   /// Operations of one direction by the field's convention: 5 N log2 N per field, half of it for
   /// r2c.

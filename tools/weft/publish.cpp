@@ -28,30 +28,37 @@ std::vector<std::string> images(const std::string& name) {
 }
 
 /// The helper reads a file of its own, since the user may have asked for none.
-void draw(const std::string& name, const std::string& text, const std::string& helper) {
-  for (const std::string& image : images(name))
+void draw(const std::vector<std::string>& images, const std::string& text,
+          const std::string& helper) {
+  for (const std::string& image : images)
     if (!std::ofstream(image, std::ios::app))
       throw Error(ErrorCode::io_failure, fmt::format("cannot write the file '{}'", image));
   const auto data = std::filesystem::temp_directory_path() / fmt::format("weft-{}.json", getpid());
   write_text(data, text);
   std::vector<std::string> arguments = {data};
-  for (const std::string& image : images(name)) arguments.push_back(image);
+  arguments.insert(arguments.end(), images.begin(), images.end());
   std::fflush(stdout);
   const std::string trouble = run_helper(helper, arguments);
   std::error_code ignored;
   std::filesystem::remove(data, ignored);
   if (trouble.empty()) return;
   fmt::print(stderr, "weft: {}\n", trouble);
-  for (const std::string& image : images(name))
+  for (const std::string& image : images)
     if (std::filesystem::file_size(image, ignored) == 0) std::filesystem::remove(image, ignored);
 }
 
-void publish_here(const PublishArguments& arguments, const std::string& table,
-                  const std::string& json, const std::string& helper) {
-  fmt::print("{}", arguments.json == "-" ? json : table);
-  if (!arguments.json.empty() && arguments.json != "-") write_text(arguments.json, json);
-  if (arguments.plot.empty()) return;
-  draw(arguments.plot, json, helper);
+/// Runs `work` on the first rank, while the others wait; its failure becomes that of all.
+template <class Work>
+void on_the_first(const World& world, Work&& work) {
+  std::string error;
+  try {
+    if (world.is_first()) work();
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  world.wait_politely();  // the first rank may be drawing
+  error = world.broadcast(error);
+  if (!error.empty()) throw Error(ErrorCode::io_failure, error);
 }
 
 }  // namespace
@@ -65,15 +72,22 @@ void PublishArguments::add_to(CLI::App& app) {
 
 void publish(const World& world, const PublishArguments& arguments, const std::string& table,
              const nlohmann::ordered_json& json, const std::string& helper) {
-  std::string error;
-  try {
-    if (world.is_first()) publish_here(arguments, table, json.dump(2) + "\n", helper);
-  } catch (const std::exception& failure) {
-    error = failure.what();
-  }
-  world.wait_politely();  // the first rank may be drawing
-  error = world.broadcast(error);
-  if (!error.empty()) throw Error(ErrorCode::io_failure, error);
+  on_the_first(world, [&] {
+    const std::string text = json.dump(2) + "\n";
+    fmt::print("{}", arguments.json == "-" ? text : table);
+    if (!arguments.json.empty() && arguments.json != "-") write_text(arguments.json, text);
+    if (!arguments.plot.empty()) draw(images(arguments.plot), text, helper);
+  });
+}
+
+void write_and_draw(const World& world, const std::string& file,
+                    const std::vector<std::string>& images, const nlohmann::ordered_json& json,
+                    const std::string& helper) {
+  on_the_first(world, [&] {
+    const std::string text = json.dump() + "\n";
+    write_text(file, text);
+    draw(images, text, helper);
+  });
 }
 
 std::vector<std::int64_t> parse_byte_list(const std::string& text) {

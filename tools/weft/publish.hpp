@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "arguments.hpp"
 #include "world.hpp"
@@ -23,6 +25,11 @@ struct PublishArguments {
 /// that cannot be drawn for want of Matplotlib is told on stderr and is no failure.
 void publish(const World& world, const PublishArguments& arguments, const std::string& table,
              const nlohmann::ordered_json& json, const std::string& helper);
+
+/// The same for a `file` and `images` that have names of their own, and no table.
+void write_and_draw(const World& world, const std::string& file,
+                    const std::vector<std::string>& images, const nlohmann::ordered_json& json,
+                    const std::string& helper);
 
 /// "64,1k,4M" -> {64, 1024, 4194304}: positive numbers of bytes, ascending, none twice. Throws
 /// UsageError.
