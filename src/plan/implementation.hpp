@@ -31,7 +31,6 @@ struct AnyPlan::Implementation {
 
   /// Collective over `user`; see Plan::Plan.
   Implementation(MPI_Comm user, Request asked);
-  ~Implementation();
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
 
@@ -41,6 +40,9 @@ struct AnyPlan::Implementation {
   void start(Direction direction, const void* source, void* sink);
   /// Goes on with the call under way, with `wait` to its end. True at the end.
   bool advance(bool wait);
+  /// Ends the call under way. False when other ranks, or MPI, may still use what the plan has, so
+  /// that it must be kept.
+  bool retire() noexcept;
   std::vector<Step> steps(Direction direction, bool timed) const;
   /// Of the user's array that is written in that direction, all fields.
   std::int64_t sink_bytes(Direction direction) const;
@@ -59,6 +61,8 @@ struct AnyPlan::Implementation {
   OneWay ways[2];  ///< forward, backward
   std::unique_ptr<Executor> executor;
   std::unique_ptr<ProgressThread> progress_thread;
+  bool failed = false;  ///< a call was given up, so peers may be anywhere in it
+  std::unique_ptr<Implementation> next_kept;
   std::shared_ptr<Run::Flight> flight = std::make_shared<Run::Flight>();
 
  private:
