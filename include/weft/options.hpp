@@ -36,8 +36,10 @@ struct Options {
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another
   Progress progress = Progress::poll;  ///< who moves messages on while ranks compute
-  double timeout =
-      0;  ///< seconds without a chunk that is waited for before Error(timeout); 0: none
+  /// Seconds that forward(), backward() and Run::wait() wait for a chunk before they throw
+  /// Error(timeout); 0: as long as it takes. A plan whose call has failed can do no other, and its
+  /// memory is kept until the process ends, since peers and MPI may still use it.
+  double timeout = 0;
   std::string engine =
       "auto";       ///< a name of weft::engines(), or "auto": the faster one as measured
   int threads = 0;  ///< threads of this rank; 0: OMP_NUM_THREADS if set, else 1

@@ -115,13 +115,18 @@ class Exchange {
   virtual void open() = 0;
   /// True when open() would not wait.
   virtual bool may_open() { return true; }
+  /// The ranks that open() waits for.
+  virtual std::vector<int> reading_peers() const { return {}; }
   virtual void start(int unit) = 0;
   /// Gives the network a chance; never blocks.
   virtual void progress() = 0;
+  /// True when wait(unit) would not wait.
   virtual bool ready(int unit) = 0;
   virtual void wait(int unit) = 0;
-  /// The ranks whose blocks of `unit` have not arrived, where that can be told; else none.
+  /// The ranks that wait(unit) waits for, where that can be told; else none.
   virtual std::vector<int> silent_peers(int /*unit*/) const { return {}; }
+  /// True when release() of one more unit would not wait.
+  virtual bool may_release() { return true; }
   virtual void release(int unit) = 0;
 };
 

@@ -10,6 +10,8 @@
 // Counters in the windows tell the carrier when all of its node have stored a unit (the shared
 // exchange publishes that anyway), and its node when what a rank carries of a unit has arrived. A
 // carrier cannot leave a call before it has served the others.
+#include <algorithm>
+
 #include "base/checked.hpp"
 #include "exchange/method_of.hpp"
 #include "exchange/methods.hpp"
@@ -40,10 +42,13 @@ class HierarchicalExchange final : public Exchange {
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override { shared_.open(); }
   bool may_open() override { return shared_.may_open(); }
+  std::vector<int> reading_peers() const override { return shared_.reading_peers(); }
   void start(int unit) override;
   void progress() override;
   bool ready(int unit) override;
   void wait(int unit) override;
+  std::vector<int> silent_peers(int unit) const override;
+  bool may_release() override;
   void release(int unit) override;
 
  private:
@@ -247,7 +252,7 @@ void HierarchicalExchange::progress() {
 
 bool HierarchicalExchange::ready(int unit) {
   progress();
-  if (!shared_.ready(unit)) return false;
+  if (!shared_.ready(unit) || !state(unit).arrived) return false;
   for (const int carrier : carriers_)
     if (!buffers_.window->reached(carrier, arrived_counter(unit), call_)) return false;
   return true;
@@ -258,6 +263,22 @@ void HierarchicalExchange::wait(int unit) {
   while (!state(unit).arrived) progress();  // by MPI, so there is no counter to sleep on
   for (const int carrier : carriers_)
     buffers_.window->wait(carrier, arrived_counter(unit), call_, progress_);
+}
+
+std::vector<int> HierarchicalExchange::silent_peers(int unit) const {
+  std::vector<int> silent = shared_.silent_peers(unit);
+  for (std::size_t block = 0; block < received_at_.size(); ++block)
+    if (const NodeMessage* message = received_at_[block].message;
+        message != nullptr &&
+        !buffers_.window->reached(message->carrier, arrived_counter(unit), call_))
+      silent.push_back(blocks_.receives[block].peer);
+  return silent;
+}
+
+bool HierarchicalExchange::may_release() {
+  if (released_ + 1 < units()) return true;
+  progress();
+  return std::all_of(states_.begin(), states_.end(), [](const Unit& unit) { return unit.served; });
 }
 
 void HierarchicalExchange::release(int /*unit*/) {

@@ -51,6 +51,7 @@ class MixedExchange final : public Exchange {
     messages_.open();
   }
   bool may_open() override { return shared_.may_open() && messages_.may_open(); }
+  std::vector<int> reading_peers() const override { return shared_.reading_peers(); }
   void start(int unit) override {
     shared_.start(unit);
     messages_.start(unit);

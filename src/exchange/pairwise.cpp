@@ -1,6 +1,7 @@
 // The exchange by non-blocking messages, and its requests.
 #include "exchange/pairwise.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "exchange/methods.hpp"
@@ -83,11 +84,10 @@ void PairwiseExchange::progress() {
 
 bool PairwiseExchange::ready(int unit) {
   Unit& now = state(unit);
-  if (!now.arrived) {
-    progress();
-    now.arrived = test_all(now.receives);
-  }
-  return now.arrived;
+  if (now.arrived && now.sent) return true;
+  progress();
+  if (!now.arrived) now.arrived = test_all(now.receives);
+  return now.arrived && now.sent;
 }
 
 // MPI may only be left alone with what has been sent.
@@ -100,16 +100,19 @@ void PairwiseExchange::wait(int unit) {
 }
 
 std::vector<int> PairwiseExchange::silent_peers(int unit) const {
-  const std::vector<MPI_Request>& requests = states_[static_cast<std::size_t>(unit)].receives;
-  const auto& messages = receives_[static_cast<std::size_t>(chunk_of_unit(unit))];
+  const Unit& now = states_[static_cast<std::size_t>(unit)];
+  const auto chunk = static_cast<std::size_t>(chunk_of_unit(unit));
   std::vector<int> silent;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    int arrived = 1;
-    if (requests[i] != MPI_REQUEST_NULL)
-      check_mpi(MPI_Request_get_status(requests[i], &arrived, MPI_STATUS_IGNORE),
-                "MPI_Request_get_status");
-    if (!arrived) silent.push_back(messages[i].peer);
-  }
+  const auto add = [&](const std::vector<MPI_Request>& requests,
+                       const std::vector<Message>& messages) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const int peer = messages[i].peer;
+      if (is_under_way(requests[i]) && std::count(silent.begin(), silent.end(), peer) == 0)
+        silent.push_back(peer);
+    }
+  };
+  add(now.receives, receives_[chunk]);
+  add(now.sends, sends_[chunk]);
   return silent;
 }
 

@@ -30,6 +30,14 @@ void wait_all(std::vector<MPI_Request>& requests) {
             "MPI_Waitall");
 }
 
+bool is_under_way(MPI_Request request) {
+  int complete = 1;
+  if (request != MPI_REQUEST_NULL)
+    check_mpi(MPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE),
+              "MPI_Request_get_status");
+  return complete == 0;
+}
+
 void abandon(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) noexcept {
   if (is_over()) return;
   for (MPI_Request& request : receives) {

@@ -10,6 +10,8 @@ namespace weft {
 
 bool test_all(std::vector<MPI_Request>& requests);
 void wait_all(std::vector<MPI_Request>& requests);
+/// Leaves the request as it is.
+bool is_under_way(MPI_Request request);
 
 /// For destructors: requests are left over only after an error, and sends must then not keep this
 /// rank from reporting it. Neither throws, nor does anything once MPI is finalized.

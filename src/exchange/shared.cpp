@@ -106,6 +106,15 @@ bool SharedExchange::may_open() {
   return true;
 }
 
+std::vector<int> SharedExchange::reading_peers() const {
+  std::vector<int> reading;
+  for (int rank = 0; buffers_.window != nullptr && rank < problem_.comm->size(); ++rank)
+    if (rank != problem_.comm->rank() && node_rank_of(rank) >= 0 &&
+        !buffers_.window->reached(node_rank_of(rank), kFinishedCounter, call_ - 1))
+      reading.push_back(rank);
+  return reading;
+}
+
 void SharedExchange::start(int unit) {
   if (buffers_.window != nullptr) buffers_.window->publish(buffers_.first_counter + unit, call_);
 }

@@ -34,6 +34,7 @@ class SharedExchange final : public Exchange {
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override;
   bool may_open() override;
+  std::vector<int> reading_peers() const override;
   void start(int unit) override;
   void progress() override {}
   bool ready(int unit) override;

@@ -18,7 +18,10 @@ ProgressThread::ProgressThread(const Communicator& comm)
   thread_ = std::thread([this] { work(); });
 }
 
-ProgressThread::~ProgressThread() {
+ProgressThread::~ProgressThread() { stop(); }
+
+void ProgressThread::stop() {
+  if (!thread_.joinable()) return;
   pause();
   {
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,8 @@ class ProgressThread {
   /// From resume() on the thread takes a core, until pause().
   void resume();
   void pause() { active_.store(false, std::memory_order_relaxed); }
+  /// Ends the thread.
+  void stop();
 
  private:
   void work();

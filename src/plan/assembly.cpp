@@ -93,16 +93,6 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
   fill_in_grid(request.options.output, resolved.output_layout);
 }
 
-// A call that is still under way ends first, on all ranks; what goes wrong then has nobody to tell.
-AnyPlan::Implementation::~Implementation() {
-  try {
-    if (flight->under_way) advance(true);
-  } catch (...) {
-  }
-  flight->plan = nullptr;
-  flight->under_way = false;
-}
-
 void AnyPlan::Implementation::find_node() {
   const std::int64_t leader = node.min(static_cast<std::int64_t>(comm.rank()));
   const std::vector<std::int64_t> all = comm.gather({leader, node.rank()});
@@ -208,13 +198,15 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
 }
 
 // What is sent may wait in the array that the call writes in the end: by then it has gone. Not
-// where the user's padding would be touched, nor in place, where that array is read.
+// where the user's padding would be touched, nor in place, where that array is read, nor where a
+// call may be given up: it may then leave after the user has freed the array.
 bool AnyPlan::Implementation::may_send_from_sink(Direction direction,
                                                  std::int64_t send_bytes) const {
   const Layout& sink =
       direction == Direction::forward ? resolved.output_layout : resolved.input_layout;
   const bool padded = sink.allocated_elements(comm.rank()) != sink.box(comm.rank()).volume();
-  return !request.options.in_place && !padded && send_bytes <= sink_bytes(direction);
+  return !request.options.in_place && !padded && request.options.timeout == 0 &&
+         send_bytes <= sink_bytes(direction);
 }
 
 void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters) {

@@ -43,6 +43,14 @@ void run_item(const Pass& pass, std::int64_t item, const Call& call, std::byte* 
   }
 }
 
+/// "nothing from ranks 1, 3" for `before` = "nothing from "; nothing for no ranks.
+std::string list_of(const std::vector<int>& ranks, const char* before) {
+  std::string list;
+  for (const int rank : ranks) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+  if (list.empty()) return list;
+  return before + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list;
+}
+
 }  // namespace
 
 Executor::Executor(int threads, int slots, std::int64_t tile_bytes, std::int64_t slice_bytes) {
@@ -106,6 +114,8 @@ bool Executor::step(bool wait) {
     at_.task = 0;
   } else {
     if (!arrive_up_to(terms_.chunks, wait)) return false;
+    start_up_to(terms_.chunks);
+    if (!release_all(wait)) return false;
     finish_field();
   }
   return true;
@@ -115,9 +125,11 @@ bool Executor::open_link(bool wait) {
   if (Exchange* exchange = after()) {
     Stopwatch watch(times().exchange);
     const double begin = recorded_time();
-    if (!patient(
-            wait, [&] { return exchange->may_open(); }, *exchange, 0))
-      return false;
+    const auto may_open = [&] { return exchange->may_open(); };
+    const auto late = [&] {
+      return "the call before is not over yet" + list_of(exchange->reading_peers(), " on ");
+    };
+    if (!patient(wait, may_open, late, *exchange)) return false;
     exchange->open();
     note_exchange(link_number(), -1, begin);
   }
@@ -133,9 +145,13 @@ bool Executor::arrive_up_to(int chunks, bool wait) {
   for (; at_.arrived < chunks; ++at_.arrived) {
     const int unit = at_.field * terms_.chunks + at_.arrived;
     const double begin = recorded_time();
-    if (!patient(
-            wait, [&] { return exchange->ready(unit); }, *exchange, unit))
-      return false;
+    const auto ready = [&] { return exchange->ready(unit); };
+    const auto late = [&] {
+      const std::string peers = list_of(exchange->silent_peers(unit), "nothing from ");
+      return unit_name(unit) +
+             " has not arrived: " + (peers.empty() ? "MPI does not tell from whom" : peers);
+    };
+    if (!patient(wait, ready, late, *exchange)) return false;
     exchange->wait(unit);
     note_exchange(link_number() - 1, at_.arrived, begin);
     if (terms_.recorder && terms_.recorder->next_on_wire(link_number() - 1) == unit)
@@ -188,40 +204,47 @@ Recorder::Mark Executor::mark_of_task(const Task& task) const {
           .task = static_cast<int>(at_.task)};
 }
 
+bool Executor::release_all(bool wait) {
+  Exchange* exchange = before();
+  if (!exchange) return true;
+  Stopwatch watch((*times_)[at_.link - 1].exchange);
+  for (; at_.released < terms_.chunks; ++at_.released) {
+    const int unit = at_.field * terms_.chunks + at_.released;
+    const auto may_release = [&] { return exchange->may_release(); };
+    const auto late = [&] { return "what this rank carries for others has not left it"; };
+    if (!patient(wait, may_release, late, *exchange)) return false;
+    exchange->release(unit);
+  }
+  return true;
+}
+
 void Executor::finish_field() {
-  if (Exchange* exchange = before())
-    for (int chunk = 0; chunk < terms_.chunks; ++chunk)
-      exchange->release(at_.field * terms_.chunks + chunk);
-  start_up_to(terms_.chunks);
   Position next{.link = at_.link, .field = at_.field + 1, .open = true};
   if (next.field == terms_.fields) next = {.link = at_.link + 1};
   at_ = next;
 }
 
-void Executor::throw_late(const Exchange& exchange, int unit) const {
-  std::string name;
-  for (const Link& link : program_->links)
-    if (link.exchange.get() == &exchange) name = link.exchange_name;
-  std::string peers;
-  for (const int peer : exchange.silent_peers(unit))
-    peers += (peers.empty() ? "rank " : ", ") + std::to_string(peer);
-  throw Error(ErrorCode::timeout,
-              "exchange \"" + name + "\": field " + std::to_string(unit / terms_.chunks) +
-                  ", chunk " + std::to_string(unit % terms_.chunks) + " has not arrived within " +
-                  std::to_string(terms_.timeout) + " s; " +
-                  (peers.empty() ? "MPI does not tell from whom" : "nothing came from " + peers));
+std::string Executor::unit_name(int unit) const {
+  return "field " + std::to_string(unit / terms_.chunks) + ", chunk " +
+         std::to_string(unit % terms_.chunks);
 }
 
 // Whether the exchange may be asked to wait: it is ready, or it may block. With a timeout it never
-// blocks, but is asked again and again.
-template <class Ready>
-bool Executor::patient(bool wait, Ready ready, const Exchange& exchange, int unit) const {
+// blocks, but is asked again and again; `describe` then says what has not come about.
+template <class Ready, class Describe>
+bool Executor::patient(bool wait, Ready ready, Describe describe, const Exchange& exchange) const {
   if (wait && terms_.timeout == 0) return true;
   if (ready()) return true;
   if (!wait) return false;
   const double begin = now();
   while (!ready()) {
-    if (now() - begin > terms_.timeout) throw_late(exchange, unit);
+    if (now() - begin > terms_.timeout) {
+      std::string name;
+      for (const Link& link : program_->links)
+        if (link.exchange.get() == &exchange) name = link.exchange_name;
+      throw Error(ErrorCode::timeout, "exchange \"" + name + "\": after " +
+                                          std::to_string(terms_.timeout) + " s " + describe());
+    }
     std::this_thread::yield();
   }
   return true;

@@ -3,6 +3,7 @@
 // field and a blocking method are the same code.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/aligned_memory.hpp"
@@ -57,6 +58,7 @@ class Executor {
     std::size_t task = 0;
     bool open = false;  // the outboxes of the link may be written
     int arrived = 0;    // chunks of the exchange before
+    int released = 0;   // of the same
     int started = 0;    // of the exchange after
   };
 
@@ -77,10 +79,11 @@ class Executor {
   void note_exchange(int link, int chunk, double begin);
   void note_arrivals(int link, Exchange* exchange);
   Recorder::Mark mark_of_task(const Task& task) const;
+  bool release_all(bool wait);
   void finish_field();
-  template <class Ready>
-  bool patient(bool wait, Ready ready, const Exchange& exchange, int unit) const;
-  [[noreturn]] void throw_late(const Exchange& exchange, int unit) const;
+  template <class Ready, class Describe>
+  bool patient(bool wait, Ready ready, Describe describe, const Exchange& exchange) const;
+  std::string unit_name(int unit) const;
   void run_task(const Pass& pass, const Task& task);
   void run_items(const Pass& pass, const Task& task, int thread);
 

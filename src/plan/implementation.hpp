@@ -31,7 +31,6 @@ struct AnyPlan::Implementation {
 
   /// Collective over `user`; see Plan::Plan.
   Implementation(MPI_Comm user, Request asked);
-  ~Implementation();
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
 
@@ -41,6 +40,9 @@ struct AnyPlan::Implementation {
   void start(Direction direction, const void* source, void* sink);
   /// Goes on with the call under way, with `wait` to its end. True at the end.
   bool advance(bool wait);
+  /// Ends the call under way. False when other ranks, or MPI, may still use what the plan has, so
+  /// that it must be kept.
+  bool retire() noexcept;
   std::vector<Step> steps(Direction direction, bool timed) const;
   void record(bool on);
   Timeline timeline() const;
@@ -63,6 +65,8 @@ struct AnyPlan::Implementation {
   std::unique_ptr<ProgressThread> progress_thread;
   std::unique_ptr<Recorder> recorder;                 ///< null: calls are not recorded
   Direction recorded_direction = Direction::forward;  ///< of the last call
+  bool failed = false;  ///< a call was given up, so peers may be anywhere in it
+  std::unique_ptr<Implementation> next_kept;
   std::shared_ptr<Run::Flight> flight = std::make_shared<Run::Flight>();
 
  private:

@@ -2,6 +2,8 @@
 #include "weft/plan.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <string_view>
 
 #include "plan/implementation.hpp"
 
@@ -42,6 +44,10 @@ void AnyPlan::Implementation::check_idle() const {
     throw Error(ErrorCode::invalid_argument, "a call of this plan is under way on rank " +
                                                  std::to_string(comm.rank()) +
                                                  ": wait for it, or use another plan");
+  if (failed)
+    throw Error(ErrorCode::invalid_argument, "an earlier call of this plan failed on rank " +
+                                                 std::to_string(comm.rank()) +
+                                                 ", so it can do no other; make a new plan");
 }
 
 void AnyPlan::Implementation::start(Direction direction, const void* source, void* sink) {
@@ -67,11 +73,13 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
                   one.times);
 }
 
-// After an error the call is over, and what peers still send is lost.
+// After an error the call is over, and so is the plan: peers may be in the midst of the call, and
+// what they still send would be taken for a part of the next one.
 bool AnyPlan::Implementation::advance(bool wait) {
   try {
     if (!executor->advance(wait)) return false;
   } catch (...) {
+    failed = true;
     flight->under_way = false;
     if (progress_thread) progress_thread->pause();
     throw;
@@ -80,6 +88,23 @@ bool AnyPlan::Implementation::advance(bool wait) {
   if (progress_thread) progress_thread->pause();
   if (window) window->publish(kFinishedCounter, flight->call);
   return true;
+}
+
+// What goes wrong in a call that ends here has nobody to tell. Messages that were given up may
+// still arrive, and peers may still read the window; freeing an MPI window waits for all ranks,
+// which never come if they have given up.
+bool AnyPlan::Implementation::retire() noexcept {
+  try {
+    if (flight->under_way) advance(true);
+  } catch (...) {
+  }
+  flight->plan = nullptr;
+  flight->under_way = false;
+  if (comm.size() == 1) return true;
+  if (failed && progress_thread) progress_thread->stop();
+  const bool may_hang =
+      request.options.timeout > 0 && window && std::string_view(window->kind()) != "memfd";
+  return !failed && !may_hang;
 }
 
 std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed) const {
@@ -122,9 +147,23 @@ AnyPlan::AnyPlan(MPI_Comm comm, const Shape& shape, Element input, Element outpu
                  const Options& options)
     : implementation_(
           std::make_unique<Implementation>(comm, Request{shape, input, output, options})) {}
-AnyPlan::~AnyPlan() = default;
 AnyPlan::AnyPlan(AnyPlan&&) noexcept = default;
-AnyPlan& AnyPlan::operator=(AnyPlan&&) noexcept = default;
+AnyPlan& AnyPlan::operator=(AnyPlan&& other) noexcept {
+  if (this != &other) {
+    const AnyPlan old(std::move(*this));
+    implementation_ = std::move(other.implementation_);
+  }
+  return *this;
+}
+
+AnyPlan::~AnyPlan() {
+  static std::mutex mutex;
+  static Implementation* kept = nullptr;  // for ever; a list, so that leak checkers can see them
+  if (!implementation_ || implementation_->retire()) return;
+  const std::lock_guard lock(mutex);
+  implementation_->next_kept.reset(kept);
+  kept = implementation_.release();
+}
 
 Run::Run(std::shared_ptr<Flight> flight) : flight_(std::move(flight)), call_(flight_->call) {}
 Run::~Run() {

@@ -233,6 +233,10 @@ void validate(const Request& request, int ranks) {
   validate_elements(request.options.output, "output", request);
   if (request.options.chunks < 1)
     reject("chunks must be at least 1, got " + std::to_string(request.options.chunks));
+  if (const Progress progress = request.options.progress;
+      progress != Progress::none && progress != Progress::poll && progress != Progress::thread)
+    reject("progress is " + std::to_string(static_cast<int>(progress)) +
+           ", which is none of none (0), poll (1) and thread (2)");
   if (!(request.options.timeout >= 0))
     reject("timeout must not be negative, got " + std::to_string(request.options.timeout) + " s");
   if (request.options.threads < 0)
