@@ -1,5 +1,5 @@
-// ProgressLine: one line on stderr that says how far long work has come. Quiet when nobody watches a
-// terminal.
+// ProgressLine: one line on stderr that says how far long work has come. Quiet when nobody watches
+// a terminal.
 #pragma once
 
 #include <string>
