@@ -481,55 +481,5 @@ TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
         << name;
 }
 
-TEST(Chunks, AreConsecutiveAndAsEvenAsPossible) {
-  const Box block{{3, 10, 0}, {5, 17, 4}};
-  for (const int chunks : {1, 2, 3, 7, 10}) {
-    std::int64_t next = 10;
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const Box part = chunk_of(block, {.axis = 1, .late_axis = 0}, chunks, chunk);
-      EXPECT_EQ(next, part.lower[1]);
-      EXPECT_GE(part.extent(1), 7 / chunks);
-      EXPECT_LE(part.extent(1), (7 + chunks - 1) / chunks);
-      EXPECT_EQ(2, part.extent(0));
-      EXPECT_EQ(4, part.extent(2));
-      next = part.upper[1];
-    }
-    EXPECT_EQ(17, next);
-  }
-}
-
-TEST(Chunks, OfTwoAxesBeginWithAllPartsOfTheFirstLatePart) {
-  const Box block{{3, 10}, {5, 16}};
-  const Cut cut{.axis = 1, .late_axis = 0, .late_parts = 2};
-  const Box parts[] = {{{3, 10}, {4, 12}}, {{3, 12}, {4, 14}}, {{3, 14}, {4, 16}},
-                       {{4, 10}, {5, 12}}, {{4, 12}, {5, 14}}, {{4, 14}, {5, 16}}};
-  for (int chunk = 0; chunk < 6; ++chunk) EXPECT_EQ(chunk_of(block, cut, 6, chunk), parts[chunk]);
-}
-
-TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
-  const NodeMap nodes(Nodes::one);
-  const int ranks = world().size();
-  for (const std::int64_t n : {16, 64, 67, 128, 256}) {
-    const Pair slabs{"", {2 * ranks, n, n}, grid({0}), grid({1})};
-    const ExchangeProblem problem = problem_of(nodes, slabs, {16, 1, 1, 0, 0});
-    const WindowArray array = window_array_of(problem, Peers::all, world().rank());
-    EXPECT_EQ(1, array.strides[2]);
-    for (const int axis : {0, 1}) {
-      EXPECT_EQ(0, array.strides[axis] * 16 % 64) << n;
-      EXPECT_NE(0, array.strides[axis] * 16 % 4096) << n;
-    }
-    EXPECT_GE(array.bytes, 2 * n * n * 16);
-    EXPECT_LE(array.bytes, 2 * n * n * 16 * 5 / 4 + 4096);
-  }
-}
-
-TEST(WindowArrays, LeaveShortRowsDense) {
-  const NodeMap nodes(Nodes::one);
-  const Pair columns{"", {10 * world().size(), 100, 3}, grid({0}), grid({1})};
-  const WindowArray array =
-      window_array_of(problem_of(nodes, columns, {8, 1, 1, 0, 0}), Peers::all, world().rank());
-  EXPECT_EQ((Extents{304, 3, 1}), array.strides);
-}
-
 }  // namespace
 }  // namespace weft

@@ -1,0 +1,52 @@
+// How the array that a rank offers in its window lies there: rows on cache lines of their own.
+#include <gtest/gtest.h>
+
+#include "exchange/shared.hpp"
+#include "exchange_rig.hpp"
+
+namespace weft {
+namespace {
+
+using testing::grid_layout;
+using testing::NodeMap;
+using testing::Nodes;
+using testing::world;
+
+ExchangeProblem slabs_problem(const NodeMap& nodes, const Shape& shape,
+                              std::int64_t element_bytes) {
+  ExchangeProblem problem;
+  problem.comm = &world();
+  problem.node = &nodes.comm;
+  problem.node_rank_of = nodes.rank_of;
+  problem.from = grid_layout(shape, {0}, world().size());
+  problem.to = grid_layout(shape, {1}, world().size());
+  problem.order = {0, 1, 2};
+  problem.element_bytes = element_bytes;
+  return problem;
+}
+
+TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
+  const NodeMap nodes(Nodes::one);
+  const int ranks = world().size();
+  for (const std::int64_t n : {16, 64, 67, 128, 256}) {
+    const ExchangeProblem problem = slabs_problem(nodes, {2 * ranks, n, n}, 16);
+    const WindowArray array = window_array_of(problem, Peers::all, world().rank());
+    EXPECT_EQ(1, array.strides[2]);
+    for (const int axis : {0, 1}) {
+      EXPECT_EQ(0, array.strides[axis] * 16 % 64) << n;
+      EXPECT_NE(0, array.strides[axis] * 16 % 4096) << n;
+    }
+    EXPECT_GE(array.bytes, 2 * n * n * 16);
+    EXPECT_LE(array.bytes, 2 * n * n * 16 * 5 / 4 + 4096);
+  }
+}
+
+TEST(WindowArrays, LeaveShortRowsDense) {
+  const NodeMap nodes(Nodes::one);
+  const ExchangeProblem problem = slabs_problem(nodes, {10 * world().size(), 100, 3}, 8);
+  const WindowArray array = window_array_of(problem, Peers::all, world().rank());
+  EXPECT_EQ((Extents{304, 3, 1}), array.strides);
+}
+
+}  // namespace
+}  // namespace weft
