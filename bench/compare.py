@@ -212,7 +212,9 @@ def print_quick(outcome: dict):
             r
             for r in rows
             if r["direction"] == "backward"
-            and all(r[key] == row[key] for key in ("library", "options", "shape", "kind", "precision"))
+            and all(
+                r[key] == row[key] for key in ("library", "options", "shape", "kind", "precision")
+            )
         )
         beside = ""
         if not results.is_weft(row) and weft["forward"]:

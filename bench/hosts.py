@@ -32,11 +32,20 @@ RIVALS = {
 
 def on_hosts(arguments, command: list[str], **options) -> subprocess.CompletedProcess:
     environment = dict(
-        os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"
+        os.environ,
+        OMP_NUM_THREADS="1",
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
     )
     words = ["tests/hosts/run", arguments.hosts, "--rate", arguments.rate, *command]
     return subprocess.run(
-        words, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, **options
+        words,
+        cwd=REPOSITORY,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
     )
 
 
@@ -46,7 +55,9 @@ def weft(arguments, shape: str, kind: str, exchange: str, chunks: int, fields: i
         command += ["--chunks", str(chunks), "--fields", str(fields), "--json", file.name]
         done = on_hosts(arguments, [*command, "--repeat", str(arguments.repeat)])
         if done.returncode:
-            print(f"  {exchange} x {chunks}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+            print(
+                f"  {exchange} x {chunks}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr
+            )
             return None
         result = json.load(open(file.name))
     row = {"exchange": exchange, "chunks": chunks, "fields": fields}
@@ -62,7 +73,17 @@ def weft(arguments, shape: str, kind: str, exchange: str, chunks: int, fields: i
 
 def rival(arguments, name: str, shape: str, kind: str) -> dict | None:
     command, options = RIVALS[name]
-    command = [*command, "--shape", shape, "--kind", kind, "--precision", "double", "--threads", "1"]
+    command = [
+        *command,
+        "--shape",
+        shape,
+        "--kind",
+        kind,
+        "--precision",
+        "double",
+        "--threads",
+        "1",
+    ]
     done = on_hosts(
         arguments, [*command, "--options", options], input=f"pairs {arguments.repeat}\nquit\n"
     )
@@ -139,7 +160,9 @@ def main():
         os.makedirs(os.path.dirname(os.path.abspath(arguments.json)), exist_ok=True)
         with open(arguments.json, "w") as file:
             json.dump(
-                {"hosts": arguments.hosts, "rate": arguments.rate, "results": results}, file, indent=1
+                {"hosts": arguments.hosts, "rate": arguments.rate, "results": results},
+                file,
+                indent=1,
             )
 
 

@@ -42,7 +42,7 @@ class Ialltoallv final : public Nonblocking {
 class Pairwise final : public Nonblocking {
  public:
   Pairwise(MPI_Comm comm, int bytes) : Nonblocking(comm, bytes) {
-    requests_.assign(static_cast<std::size_t>(2 * ranks_), MPI_REQUEST_NULL);
+    requests_.assign(2 * static_cast<std::size_t>(ranks_), MPI_REQUEST_NULL);
   }
   void start() override {
     auto request = requests_.begin();
