@@ -42,6 +42,10 @@ struct ExchangeProblem {
   int chunks = 1;  ///< pieces into which each block is cut
   Cut cut;
   int tag = 0;  ///< first of fields * chunks message tags that no other exchange of the plan uses
+  /// This exchange takes everything back to where an earlier one of the call has loaded it from,
+  /// and may use that one's window again: each block is stored where it was loaded. Only for
+  /// methods that returns() is true of.
+  bool returns = false;
 };
 
 /// Chunk `chunk` of `chunks` of `block`. Part p of P of an extent n is [n*p/P, n*(p+1)/P); it may
@@ -140,6 +144,9 @@ class ExchangeMethod {
   std::string refusal(const ExchangeProblem& problem) const;
   /// True when MPI blocks in start(), so that no time can be set for it.
   virtual bool blocks() const { return false; }
+  /// True when ExchangeProblem::returns may be set; the exchange is then given the window of the
+  /// earlier one.
+  virtual bool returns() const { return false; }
   /// Collective over problem.comm.
   virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
 };

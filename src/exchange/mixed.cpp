@@ -91,6 +91,7 @@ class MixedMethod final : public ExchangeMethod {
   std::string obstacle(const ExchangeProblem& problem) const override {
     return obstacle_of_messages(problem);
   }
+  bool returns() const override { return true; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<MixedExchange>(problem);
   }

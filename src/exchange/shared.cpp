@@ -47,41 +47,53 @@ WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int ran
 SharedExchange::SharedExchange(ExchangeProblem problem, Peers peers)
     : problem_(std::move(problem)),
       peers_(peers),
-      blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())),
-      mine_(window_array_of(problem_, peers_, problem_.comm->rank())) {
+      blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
+  const int me = problem_.comm->rank();
+  field_bytes_ = place_at(me).array.bytes;
+  for (const Block& block : blocks_.sends)
+    sent_at_.push_back(place_at(problem_.returns ? block.peer : me));
   for (const Block& block : blocks_.receives) {
-    const bool served = serves(peers_, problem_, block.peer);
-    theirs_.push_back(served ? window_array_of(problem_, peers_, block.peer) : WindowArray{});
-    if (served && block.peer != problem_.comm->rank()) sources_.push_back(node_rank_of(block.peer));
+    received_at_.push_back(place_at(problem_.returns ? me : block.peer));
+    if (block.peer != me && serves(peers_, problem_, block.peer))
+      sources_.push_back(node_rank_of(block.peer));
   }
 }
 
 ExchangeMemory SharedExchange::memory() const {
-  return {.window_bytes = mine_.bytes * problem_.fields,
+  return {.window_bytes = field_bytes_ * problem_.fields,
           .window_counters = problem_.fields * problem_.chunks};
 }
 
 ExchangeTraffic SharedExchange::traffic() const {
   ExchangeTraffic traffic = traffic_to(peers_, problem_, blocks_.sends);
-  traffic.messages = 0;  // the bytes are those that peers read
+  traffic.messages = 0;  // the bytes are those that cross from rank to rank
   return traffic;
 }
 
-View SharedExchange::view_of(int rank, const WindowArray& array, const Box& block, int unit) const {
-  const std::int64_t field_offset = buffers_.window_offset + unit / problem_.chunks * array.bytes;
-  const View whole{kSlotWindow + node_rank_of(rank), field_offset, array.box, array.strides};
+SharedExchange::Place SharedExchange::place_at(int rank) const {
+  if (!serves(peers_, problem_, rank)) return {};
+  ExchangeProblem there = problem_;
+  if (problem_.returns) std::swap(there.from, there.to);
+  return {rank, window_array_of(there, peers_, rank)};
+}
+
+View SharedExchange::view_of(const Place& place, const Box& block, int unit) const {
+  const std::int64_t field_offset =
+      buffers_.window_offset + unit / problem_.chunks * place.array.bytes;
+  const View whole{kSlotWindow + node_rank_of(place.rank), field_offset, place.array.box,
+                   place.array.strides};
   const Box part = chunk_of(block, problem_.cut, problem_.chunks, unit % problem_.chunks);
   return part_of(whole, part, problem_.element_bytes);
 }
 
 View SharedExchange::outbox(int unit, int block) const {
-  return view_of(problem_.comm->rank(), mine_, blocks_.sends[static_cast<std::size_t>(block)].box,
-                 unit);
+  const auto at = static_cast<std::size_t>(block);
+  return view_of(sent_at_[at], blocks_.sends[at].box, unit);
 }
 
 View SharedExchange::inbox(int unit, int block) const {
-  const Block& from = blocks_.receives[static_cast<std::size_t>(block)];
-  return view_of(from.peer, theirs_[static_cast<std::size_t>(block)], from.box, unit);
+  const auto at = static_cast<std::size_t>(block);
+  return view_of(received_at_[at], blocks_.receives[at].box, unit);
 }
 
 void SharedExchange::begin(std::int64_t call, std::span<std::byte* const> /*bases*/) {
@@ -153,6 +165,7 @@ class SharedMethod final : public ExchangeMethod {
            std::to_string(problem.comm->rank()) + " are " + std::to_string(problem.node->size()) +
            " of " + std::to_string(problem.comm->size());
   }
+  bool returns() const override { return true; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<SharedExchange>(std::move(problem), Peers::all);
   }

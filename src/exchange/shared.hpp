@@ -1,7 +1,9 @@
 // SharedExchange: peers of one node read each other's memory, so that a datum is stored once and
 // loaded once and never copied in between. The outbox of a rank is an array in its window; the
 // inbox of a peer is a part of the peer's array. Counters in the window tell readers that a unit is
-// complete. It does not serve peers on other nodes.
+// complete. An exchange that returns what an earlier one has brought stores it where it was loaded,
+// in the array in the peer's window; then the arrays are those of the ranks that load. It does not
+// serve peers on other nodes.
 #pragma once
 
 #include "exchange/peers.hpp"
@@ -43,14 +45,22 @@ class SharedExchange final : public Exchange {
   void release(int /*unit*/) override {}  // the plan tells when the whole call is over
 
  private:
+  /// The array that holds a block, and whose window that is in.
+  struct Place {
+    int rank = 0;
+    WindowArray array;
+  };
+
   int node_rank_of(int rank) const { return problem_.node_rank_of[static_cast<std::size_t>(rank)]; }
-  View view_of(int rank, const WindowArray& array, const Box& block, int unit) const;
+  Place place_at(int rank) const;
+  View view_of(const Place& place, const Box& block, int unit) const;
 
   ExchangeProblem problem_;
   Peers peers_;
   Redistribution blocks_;
-  WindowArray mine_;
-  std::vector<WindowArray> theirs_;  // of blocks_.receives
+  std::int64_t field_bytes_ = 0;    // of this rank's own array
+  std::vector<Place> sent_at_;      // of blocks_.sends
+  std::vector<Place> received_at_;  // of blocks_.receives
   std::vector<int> sources_;  // ranks in the node that this one receives from, itself left out
   ExchangeBuffers buffers_;
   WhileWaiting progress_;

@@ -36,35 +36,45 @@ void fill_in_grid(LayoutRequest& side, const Layout& layout) {
     side.grid.push_back(layout.grid()->parts(axis));
 }
 
+/// What an exchange wants, and the number of the earlier one whose window it uses again; -1: none.
+struct Wanted {
+  ExchangeMemory memory;
+  int returned = -1;
+};
+
 // Gives each exchange of one direction its place, and returns the memory that they need in all.
 // Neighbouring exchanges share send and receive memory only when a single unit is under way at a
 // time. A stage reads what stayed on the rank in one exchange while it stores for the next, so
 // there neighbours never share any; and a window is also read by ranks that are one exchange
-// behind, so there no two exchanges do.
-ExchangeMemory place(const std::vector<ExchangeMemory>& wanted, bool one_unit, int& counters,
+// behind, so there no two exchanges do, but for one that stores each block where it was loaded.
+ExchangeMemory place(const std::vector<Wanted>& all, bool one_unit, int& counters,
                      std::vector<ExchangeBuffers>& places) {
   std::int64_t send[2] = {0, 0};
   std::int64_t receive[2] = {0, 0};
   std::int64_t own[2] = {0, 0};
   ExchangeMemory total;
-  for (std::size_t e = 0; e < wanted.size(); ++e) {
+  for (std::size_t e = 0; e < all.size(); ++e) {
+    const ExchangeMemory& wanted = all[e].memory;
     const std::size_t parity = e % 2;
     const std::size_t shared = one_unit ? 0 : parity;
-    send[shared] = std::max(send[shared], aligned(wanted[e].send_bytes));
-    receive[shared] = std::max(receive[shared], aligned(wanted[e].receive_bytes));
-    own[parity] = std::max(own[parity], aligned(wanted[e].own_bytes));
+    send[shared] = std::max(send[shared], aligned(wanted.send_bytes));
+    receive[shared] = std::max(receive[shared], aligned(wanted.receive_bytes));
+    own[parity] = std::max(own[parity], aligned(wanted.own_bytes));
   }
-  for (std::size_t e = 0; e < wanted.size(); ++e) {
+  for (std::size_t e = 0; e < all.size(); ++e) {
+    const ExchangeMemory& wanted = all[e].memory;
+    const int returned = all[e].returned;
     ExchangeBuffers buffers;
     const bool first = e % 2 == 0;
     buffers.send_offset = first || one_unit ? 0 : send[0];
     buffers.receive_offset = first || one_unit ? 0 : receive[0];
     buffers.own_offset = first ? 0 : own[0];
-    buffers.window_offset = total.window_bytes;
+    buffers.window_offset = returned < 0 ? total.window_bytes
+                                         : places[static_cast<std::size_t>(returned)].window_offset;
     buffers.first_counter = counters;
     places.push_back(buffers);
-    total.window_bytes += aligned(wanted[e].window_bytes);
-    counters += wanted[e].window_counters;
+    if (returned < 0) total.window_bytes += aligned(wanted.window_bytes);
+    counters += wanted.window_counters;
   }
   total.send_bytes = send[0] + send[1];
   total.receive_bytes = receive[0] + receive[1];
@@ -160,9 +170,10 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   std::vector<ExchangeBuffers> places[2];
   for (std::size_t w = 0; w < 2; ++w) {
     ways[w].exchanges.clear();
-    std::vector<ExchangeMemory> wanted;
+    std::vector<Wanted> wanted;
     for (const Hop& hop : ways[w].hops) {
-      const ExchangeProblem problem = problem_of(hop, number++);
+      ExchangeProblem problem = problem_of(hop, number++);
+      problem.returns = hop.returned >= 0 && method.returns();
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);
         if (!refusal.empty())
@@ -170,12 +181,13 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
                       "exchange \"" + std::string(method.name()) + "\": " + refusal);
       });
       ways[w].exchanges.push_back(method.make(problem));
-      wanted.push_back(ways[w].exchanges.back()->memory());
-      wanted.back().window_bytes = comm.max(wanted.back().window_bytes);
+      wanted.push_back({ways[w].exchanges.back()->memory(), problem.returns ? hop.returned : -1});
+      std::int64_t& window_bytes = wanted.back().memory.window_bytes;
+      window_bytes = comm.max(window_bytes);
     }
     const bool one_unit = request.options.fields * request.options.chunks == 1;
     const bool fixed = std::any_of(wanted.begin(), wanted.end(),
-                                   [](const ExchangeMemory& memory) { return memory.fixed; });
+                                   [](const Wanted& one) { return one.memory.fixed; });
     const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
     ways[w].sends_from_sink =
         one_unit && !fixed && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);

@@ -82,6 +82,11 @@ void append_ports(Ports& ports, std::size_t blocks, int fields, int chunks, View
     }
 }
 
+bool same_places(const Ports& a, const Ports& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Port& x, const Port& y) { return x.view == y.view; });
+}
+
 Ports without_chunks(Ports ports) {
   for (Port& port : ports) port.chunk = -1;
   return ports;
@@ -187,6 +192,11 @@ Cut cut_of(const Sequence& sequence, const std::vector<int>& order, std::size_t 
   const int one = best(both);
   if (both(one) >= early(cut.axis) + late(cut.late_axis)) cut.axis = cut.late_axis = one;
   return cut;
+}
+
+bool undoes(const Hop& hop, const Hop& earlier) {
+  return hop.from.boxes() == earlier.to.boxes() && hop.to.boxes() == earlier.from.boxes() &&
+         hop.element == earlier.element;
 }
 
 class Builder {
@@ -301,7 +311,10 @@ class Builder {
                      std::size_t next) const {
     if (source.empty() || sink.empty() || source.front().view.slot != sink.front().view.slot)
       return true;
-    if (at == next || source.size() != sink.size() || source.size() != 1) return false;
+    if (at == next) return false;
+    if (same_places(source, sink) && sequence_.states[at].element == sequence_.states[next].element)
+      return true;
+    if (source.size() != 1 || sink.size() != 1) return false;
     const View& from = source.front().view;
     const View& to = sink.front().view;
     const std::int64_t from_bytes = sequence_.states[at].element.bytes();
@@ -321,8 +334,7 @@ class Builder {
         if (from.box.extent(axis) > 1) pitch = std::min(pitch, from.strides[axis] * from_bytes);
       }
     }
-    const bool same_view = from == to && from_bytes == to_bytes;
-    return same_view || std::max(from_span, to_span) <= pitch;
+    return std::max(from_span, to_span) <= pitch;
   }
 
   int slice_axis() const { return order_.front(); }
@@ -447,10 +459,19 @@ std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& tra
                          Element input, Direction direction, const std::vector<int>& order) {
   const Sequence sequence = sequence_of(path, transforms, input, direction);
   std::vector<Hop> hops;
-  for (std::size_t i = 0; i < sequence.actions.size(); ++i)
-    if (sequence.actions[i].redistributes())
-      hops.push_back({sequence.states[i].layout, sequence.states[i + 1].layout,
-                      sequence.states[i].element, cut_of(sequence, order, i)});
+  std::vector<std::size_t> open;  // hops that no later one has undone
+  for (std::size_t i = 0; i < sequence.actions.size(); ++i) {
+    if (!sequence.actions[i].redistributes()) continue;
+    Hop hop{sequence.states[i].layout, sequence.states[i + 1].layout, sequence.states[i].element,
+            cut_of(sequence, order, i)};
+    if (!open.empty() && undoes(hop, hops[open.back()])) {
+      hop.returned = static_cast<int>(open.back());
+      open.pop_back();
+    } else {
+      open.push_back(hops.size());
+    }
+    hops.push_back(std::move(hop));
+  }
   return hops;
 }
 

@@ -75,7 +75,8 @@ struct Hop {
   Layout from;
   Layout to;
   Element element;
-  Cut cut;  ///< along which axes chunks are cut: where most transforms overlap with them
+  Cut cut;            ///< along which axes chunks are cut: where most transforms overlap with them
+  int returned = -1;  ///< number of the earlier hop that this one undoes; -1: none
 };
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order);

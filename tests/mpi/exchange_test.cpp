@@ -212,6 +212,32 @@ TEST_P(EveryExchange, BringsEachElementToItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(, EveryExchange, ::testing::ValuesIn(all_cases()), name_of_case);
 
+class ReturningExchange : public EveryExchange {};
+
+TEST_P(ReturningExchange, StoresEachBlockWhereItWasLoadedFrom) {
+  const NodeMap nodes(GetParam().nodes);
+  const ExchangeProblem there = problem_of(nodes, *GetParam().pair, GetParam().variant);
+  ExchangeProblem back = reversed(there);
+  back.returns = true;
+  Rig rig(nodes, {there, back}, maker(GetParam().exchange));
+  const auto blocks = redistribution_between(there.from, there.to, world().rank()).receives;
+  for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
+    if (nodes.rank_of[static_cast<std::size_t>(blocks[static_cast<std::size_t>(block)].peer)] < 0)
+      continue;
+    EXPECT_EQ(rig.exchange(0).inbox(0, block), rig.exchange(1).outbox(0, block));
+  }
+  for (int call = 0; call < 6; ++call) rig.call(call % 3 == 0 ? 0 : 1, call % 2 == 0, 200);
+}
+
+std::vector<Case> returning_cases() {
+  std::vector<Case> cases;
+  for (const Case& c : all_cases())
+    if (exchange_named(c.exchange).returns()) cases.push_back(c);
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(, ReturningExchange, ::testing::ValuesIn(returning_cases()), name_of_case);
+
 class Synchronisation : public EveryExchange {};
 
 // Ranks are early and late by far more than a call takes, in both directions of one window.

@@ -123,6 +123,20 @@ TEST(PlanMemory, WindowIsThereForSharedMemoryAlone) {
   }
 }
 
+// The second exchange of a plan that brings its data back uses the window of the first.
+TEST(PlanMemory, NaturalOutputNeedsNoSecondWindow) {
+  for (const char* exchange : {"shared", "mixed"})
+    for (const int axes : {1, 2}) {
+      Options options;
+      options.exchange = exchange;
+      options.input.grid = test::even_grid(3, axes, world().size());
+      const Plan<std::complex<double>> cheapest(MPI_COMM_WORLD, {32, 32, 48}, options);
+      options.output.grid = options.input.grid;
+      const Plan<std::complex<double>> natural(MPI_COMM_WORLD, {32, 32, 48}, options);
+      EXPECT_EQ(natural.memory().window, cheapest.memory().window) << exchange << ' ' << axes;
+    }
+}
+
 // One local transform of contiguous rows needs no memory but a tile.
 TEST(PlanMemory, OneStageNeedsNoBuffers) {
   Options options;
