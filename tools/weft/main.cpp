@@ -39,13 +39,15 @@ std::string complaint(const std::vector<Subcommand>& subcommands, const CLI::Par
 /// Help and version come as exceptions too, with exit code 0.
 int end_of_parsing(const CLI::App& app, const std::vector<Subcommand>& subcommands,
                    const CLI::ParseError& error, const std::string& first_word) {
-  if (error.get_exit_code() == 0) return speaks() ? app.exit(error) : kSuccess;
+  // Launchers end the other ranks at once when one fails: a silent one that failed first would keep
+  // the one that speaks from doing so.
+  if (!speaks()) return kSuccess;
+  if (error.get_exit_code() == 0) return app.exit(error);
   std::string name = "weft";
   for (const Subcommand& each : subcommands)
     if (each.app->parsed()) name += " " + each.app->get_name();
-  if (speaks())
-    fmt::print(stderr, "{}: {} ({} --help says more)\n", name,
-               complaint(subcommands, error, first_word), name);
+  fmt::print(stderr, "{}: {} ({} --help says more)\n", name,
+             complaint(subcommands, error, first_word), name);
   return kUsage;
 }
 
