@@ -1,7 +1,6 @@
 // The shared-window exchange: geometry of the arrays in the windows, and the counters.
 #include "exchange/shared.hpp"
 
-#include <numeric>
 #include <utility>
 
 #include "exchange/methods.hpp"
@@ -10,19 +9,6 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
-constexpr std::int64_t kAliasBytes =
-    4096;  // addresses so far apart compete for the same few lines of a cache
-constexpr std::int64_t kShortBytes =
-    256;  // shorter rows are left dense, so that padding costs at most a quarter
-
-/// The next larger stride for which neighbours start on cache lines of their own, and not all in
-/// the same cache set.
-std::int64_t padded(std::int64_t elements, std::int64_t element_bytes) {
-  if (elements * element_bytes < kShortBytes) return elements;
-  const std::int64_t line = kLineBytes / std::gcd(kLineBytes, element_bytes);
-  const std::int64_t whole = (elements + line - 1) / line * line;
-  return whole * element_bytes % kAliasBytes == 0 ? whole + line : whole;
-}
 
 }  // namespace
 
@@ -35,12 +21,11 @@ WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int ran
       array.box = smallest_box_around(array.box, intersect(local, problem.to.box(peer)));
   array.strides = Extents::filled(local.dimensions(), 1);
   if (array.box.empty()) return array;
-  std::int64_t stride = 1;
-  for (auto axis = problem.order.rbegin(); axis != problem.order.rend(); ++axis) {
-    array.strides[*axis] = stride;
-    stride = padded(stride * array.box.extent(*axis), problem.element_bytes);
-  }
-  array.bytes = (stride * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  const Arrangement arrangement =
+      spread_out(array.box.extents(), problem.order, problem.element_bytes);
+  array.strides = arrangement.strides;
+  array.bytes =
+      (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   return array;
 }
 

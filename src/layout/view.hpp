@@ -38,4 +38,16 @@ View part_of(const View& view, const Box& box, std::int64_t element_bytes);
 /// Strides of a dense array of `extents`, with the axes from slowest to fastest in `order`.
 Extents dense_strides(const Extents& extents, const std::vector<int>& order);
 
+/// How an array that Weft itself places lies in memory.
+struct Arrangement {
+  Extents strides;
+  std::int64_t elements = 0;  ///< from one array to the next
+};
+
+/// With free elements between rows, planes and so on, so that pencils along any axis can be loaded
+/// fast: neighbours start on cache lines of their own, and not all in the same cache set. Short
+/// rows stay dense, so that this costs at most a quarter.
+Arrangement spread_out(const Extents& extents, const std::vector<int>& order,
+                       std::int64_t element_bytes);
+
 }  // namespace weft

@@ -92,17 +92,17 @@ Ports without_chunks(Ports ports) {
   return ports;
 }
 
-// A dense array of the local box, with rows an odd number of cache lines apart; `without` is left
-// out of it.
-std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int rank,
-                                           const std::vector<int>& order, int without) {
+// The slice across `slice_axis` between two fused stages, with rows an odd number of cache lines
+// apart, and its bytes.
+std::pair<Ports, std::int64_t> slice_ports(const State& state, int rank,
+                                           const std::vector<int>& order, int slice_axis) {
   constexpr std::int64_t kLine = 64;
   const Box& box = state.layout.box(rank);
   const std::int64_t bytes = state.element.bytes();
   Extents strides = Extents::filled(box.dimensions(), 0);
   std::int64_t stride = 1;
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
-    if (*axis == without) continue;
+    if (*axis == slice_axis) continue;
     strides[*axis] = stride;
     stride *= std::max<std::int64_t>(1, box.extent(*axis));
     if (axis != order.rbegin()) continue;
@@ -110,7 +110,7 @@ std::pair<Ports, std::int64_t> dense_ports(int slot, const State& state, int ran
     stride = (lines | 1) * kLine / bytes;
   }
   if (box.empty()) stride = 0;
-  return {{{View{slot, 0, box, strides}, 0, -1}}, stride * bytes};
+  return {{{View{kSlotSlice, 0, box, strides}, 0, -1}}, stride * bytes};
 }
 
 std::int64_t second_level_cache_bytes() {
@@ -290,6 +290,7 @@ class Builder {
     const auto same = [&](const State& other) {
       return other.element == state.element && other.layout.shape() == state.layout.shape();
     };
+    if (is_slow_along(sequence_.actions[next].axis, state, after)) return work_ports(state);
     if (same(sequence_.states[last]) && may_overwrite(source, after, at, next))
       return without_chunks(after);
     const bool may_change = !source.empty() && source.front().view.slot < kSlotWindow &&
@@ -298,10 +299,26 @@ class Builder {
     return work_ports(state);
   }
 
+  // Pencils whose elements lie a multiple of 4096 bytes apart compete for few lines of the cache.
+  // An array of its own is worth its memory then, but not where the user asked for a transform in
+  // place (256^3 c2c on one rank: 99 ms in the user's array, 77 through another).
+  bool is_slow_along(int axis, const State& state, const Ports& after) const {
+    const std::int64_t bytes = state.element.bytes();
+    if (after.size() != 1 || after.front().view.slot != problem_.sink.slot ||
+        problem_.sink.slot == problem_.source.slot)
+      return false;
+    const View& view = after.front().view;
+    return view.strides[axis] * bytes % 4096 == 0 && axis != order_.back() &&
+           view.box.volume() * bytes > kMostCachedResultBytes;
+  }
+
   Ports work_ports(const State& state) {
-    auto [ports, bytes] = dense_ports(kSlotWork, state, problem_.rank, order_, -1);
-    program_.work_bytes = std::max(program_.work_bytes, bytes);
-    return ports;
+    const Box& box = state.layout.box(problem_.rank);
+    const std::int64_t bytes = state.element.bytes();
+    const Arrangement arrangement = spread_out(box.extents(), order_, bytes);
+    if (!box.empty())
+      program_.work_bytes = std::max(program_.work_bytes, arrangement.elements * bytes);
+    return {{View{kSlotWork, 0, box, arrangement.strides}, 0, -1}};
   }
 
   // True when a pass from `source` to `sink` overwrites nothing that it has still to read: the
@@ -348,7 +365,7 @@ class Builder {
       pass.stages.push_back(transform_stage(at, source, sink, -1));
     } else {
       auto [slice, bytes] =
-          dense_ports(kSlotSlice, sequence_.states[at + 1], problem_.rank, order_, slice_axis());
+          slice_ports(sequence_.states[at + 1], problem_.rank, order_, slice_axis());
       pass.slice_bytes = bytes;
       pass.stages.push_back(transform_stage(at, source, slice, slice_axis()));
       pass.stages.push_back(transform_stage(at + 1, slice, sink, slice_axis()));
