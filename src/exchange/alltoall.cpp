@@ -27,7 +27,8 @@ Padding padding_of(const ExchangeProblem& problem, const std::vector<int>& membe
     for (const Block& block : redistribution_between(problem.from, problem.to, rank).sends)
       for (int chunk = 0; block.peer != rank && chunk < problem.chunks; ++chunk) {
         const Box part = chunk_of(block.box, problem.cut, problem.chunks, chunk);
-        const std::int64_t bytes = part.volume() * problem.element_bytes;
+        const std::int64_t bytes =
+            arrangement_in_message(problem, part).elements * problem.element_bytes;
         std::int64_t& largest = padding.largest[static_cast<std::size_t>(chunk)];
         largest = std::max(largest, bytes);
         padding.payload += bytes * problem.fields;

@@ -115,7 +115,9 @@ std::vector<std::vector<std::int64_t>> MessageExchange::sizes_of(const std::vect
     for (const Block& block : blocks) {
       const bool here = share == Share::own ? is_own(block) : travels(block);
       sizes[static_cast<std::size_t>(chunk)].push_back(
-          here ? part_of_unit(block.box, chunk).volume() * problem_.element_bytes : 0);
+          here ? arrangement_in_message(problem_, part_of_unit(block.box, chunk)).elements *
+                     problem_.element_bytes
+               : 0);
     }
   return sizes;
 }
@@ -134,7 +136,7 @@ View MessageExchange::outbox(int unit, int block) const {
                               area.unit_offset(unit) +
                               area.block_offset(chunk_of_unit(unit), block);
   return {is_own(to) ? kSlotOwn : kSlotSend, offset, part,
-          dense_strides(part.extents(), problem_.order)};
+          arrangement_in_message(problem_, part).strides};
 }
 
 View MessageExchange::inbox(int unit, int block) const {
@@ -147,7 +149,7 @@ View MessageExchange::inbox(int unit, int block) const {
   const Box part = part_of_unit(from.box, unit);
   const std::int64_t offset = buffers_.receive_offset + receive_area_.unit_offset(unit) +
                               receive_area_.block_offset(chunk_of_unit(unit), block);
-  return {kSlotReceive, offset, part, dense_strides(part.extents(), problem_.order)};
+  return {kSlotReceive, offset, part, arrangement_in_message(problem_, part).strides};
 }
 
 int MessageExchange::distance_to(int peer, Toward toward) const {
@@ -194,6 +196,10 @@ void MessageExchange::bind_fixed() {
 void MessageExchange::require_fixed(std::span<std::byte* const> bases) const {
   if (bases[kSlotSend] != buffers_.send_memory || bases[kSlotReceive] != buffers_.receive_memory)
     throw Error(ErrorCode::internal, "an exchange with fixed buffers was given others");
+}
+
+Arrangement arrangement_in_message(const ExchangeProblem& problem, const Box& part) {
+  return nearly_dense(part.extents(), problem.order, problem.element_bytes);
 }
 
 std::string obstacle_of_messages(const ExchangeProblem& problem) {

@@ -132,6 +132,9 @@ class MessageExchange : public Exchange {
   std::byte* receive_base_ = nullptr;
 };
 
+/// How a block, or a chunk of one, lies in the message that carries it.
+Arrangement arrangement_in_message(const ExchangeProblem& problem, const Box& part);
+
 /// Why messages cannot carry `problem`; empty when they can.
 std::string obstacle_of_messages(const ExchangeProblem& problem);
 

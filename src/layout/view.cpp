@@ -13,11 +13,19 @@ constexpr std::int64_t kAliasBytes =
     4096;  // addresses so far apart compete for the same few lines of a cache
 constexpr std::int64_t kShortBytes = 256;
 
+std::int64_t line_of(std::int64_t element_bytes) {
+  return kLineBytes / std::gcd(kLineBytes, element_bytes);
+}
+
+std::int64_t apart(std::int64_t elements, std::int64_t element_bytes) {
+  const bool alias = elements > 0 && elements * element_bytes % kAliasBytes == 0;
+  return alias ? elements + line_of(element_bytes) : elements;
+}
+
 std::int64_t spread_stride(std::int64_t elements, std::int64_t element_bytes) {
   if (elements * element_bytes < kShortBytes) return elements;
-  const std::int64_t line = kLineBytes / std::gcd(kLineBytes, element_bytes);
-  const std::int64_t whole = (elements + line - 1) / line * line;
-  return whole * element_bytes % kAliasBytes == 0 ? whole + line : whole;
+  const std::int64_t line = line_of(element_bytes);
+  return apart((elements + line - 1) / line * line, element_bytes);
 }
 
 }  // namespace
@@ -49,6 +57,21 @@ Arrangement spread_out(const Extents& extents, const std::vector<int>& order,
     arrangement.elements = spread_stride(
         arrangement.elements * std::max<std::int64_t>(1, extents[*axis]), element_bytes);
   }
+  return arrangement;
+}
+
+Arrangement nearly_dense(const Extents& extents, const std::vector<int>& order,
+                         std::int64_t element_bytes) {
+  Arrangement arrangement{Extents::filled(extents.size(), 1), 0};
+  std::int64_t stride = 1;
+  std::int64_t last = 0;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    arrangement.strides[*axis] = stride;
+    if (extents[*axis] == 0) return {arrangement.strides, 0};
+    last += (extents[*axis] - 1) * stride;
+    stride = apart(stride * extents[*axis], element_bytes);
+  }
+  arrangement.elements = last + 1;
   return arrangement;
 }
 
