@@ -33,6 +33,11 @@ struct Options {
   int fields = 1;  ///< arrays transformed by one call, one after another in memory
   Normalization normalization = Normalization::backward;
   bool in_place = false;  ///< true: forward and backward are called with one array for both sides
+  /// true: of an array in place only a part of its contiguous axis travels at a time, about an
+  /// eighth, so exchanges need that much less memory; fields go one after another. Costs a sweep
+  /// over memory more. Needs the same whole contiguous axis on both sides, rows of the same length
+  /// there (padding counts), and r2c on no other axis; else the plan throws Error(unavailable).
+  bool low_memory = false;
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another
   Progress progress = Progress::poll;  ///< who moves messages on while ranks compute
