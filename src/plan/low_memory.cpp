@@ -247,6 +247,11 @@ void LowMemoryPlan::end_turn() {
             member.seconds[static_cast<std::size_t>(recorded_direction)]);
 }
 
+void LowMemoryPlan::give_up() {
+  failed = true;
+  flight->under_way = false;
+}
+
 bool LowMemoryPlan::advance(bool wait) {
   try {
     while (turn_ < turns_.size()) {
@@ -254,9 +259,13 @@ bool LowMemoryPlan::advance(bool wait) {
       end_turn();
       if (++turn_ < turns_.size()) begin_turn();
     }
+  } catch (const Error& error) {
+    give_up();
+    throw Error(error.code(), "low_memory, field " + std::to_string(turn().field) + ", turn " +
+                                  std::to_string(turn_ + 1) + " of " +
+                                  std::to_string(turns_.size()) + ": " + error.what());
   } catch (...) {
-    failed = true;
-    flight->under_way = false;
+    give_up();
     throw;
   }
   flight->under_way = false;

@@ -23,9 +23,9 @@ struct Parts {
   std::int64_t rest = 0;
 };
 
-/// Memory is needed for `width` and `rest`. Parts are an eighth to a sixteenth of the axis and whole
-/// cache lines wide: as wide as they may be for a seventh of the axis, else as needs least, which
-/// is at most a sixth when the axis is 24 cache lines long or longer.
+/// Memory is needed for `width` and `rest`. Parts are an eighth to a sixteenth of the axis and
+/// whole cache lines wide: as wide as they may be for a seventh of the axis, else as needs least,
+/// which is at most a sixth when the axis is 24 cache lines long or longer.
 Parts parts_of(std::int64_t extent, std::int64_t element_bytes);
 
 class LowMemoryPlan final : public AnyPlan::Implementation {
@@ -70,6 +70,7 @@ class LowMemoryPlan final : public AnyPlan::Implementation {
   Turn& turn();
   void begin_turn();
   void end_turn();
+  void give_up();
 
   int axis_;                 ///< that is contiguous in memory
   std::int64_t before_ = 0;  ///< elements of the output before a row, its padding
