@@ -33,6 +33,13 @@ struct Options {
   int fields = 1;  ///< arrays transformed by one call, one after another in memory
   Normalization normalization = Normalization::backward;
   bool in_place = false;  ///< true: forward and backward are called with one array for both sides
+  /// true: in place, exchanges work on a part of the contiguous axis at a time, so that they need
+  /// an eighth (short rows: more) of their memory, and for one field only. Costs a sweep over
+  /// memory more: 256^3 on 2 ranks takes 1.5 times as long, with messages 1.8 times. Needs
+  /// in_place, 2 axes, the same contiguous axis on both sides, which no rank's box cuts, with rows
+  /// that take as much memory there, padding included, and r2c on no other axis; the plan throws
+  /// Error(unavailable) otherwise.
+  bool low_memory = false;
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another
   Progress progress = Progress::poll;  ///< who moves messages on while ranks compute

@@ -19,7 +19,7 @@ namespace weft {
 struct Step {
   enum class Type : int { compute = 0, exchange = 1 };
   Type type = Type::compute;
-  std::string name;    ///< e.g. "fft axes 2,1" or "shared 1"
+  std::string name;  ///< e.g. "fft axis 2,1" or "shared"; "shared, 8 parts" stands for all of them
   std::string engine;  ///< of a compute step
   std::int64_t bytes =
       0;  ///< compute: read + written here; exchange: leaves this rank for others (all fields)

@@ -84,7 +84,7 @@ ExchangeMemory place(const std::vector<Wanted>& all, bool one_unit, int& counter
 
 }  // namespace
 
-AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
+AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked, ResolveOnly)
     : user_comm(user),
       comm(Communicator::duplicate(user)),
       node(comm.split_node()),
@@ -92,6 +92,12 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
   comm.require_same(describe(request), "the arguments of the plan");
   comm.agree([&] { validate(request, comm.size()); });
   resolved = resolve(request, comm);
+  fill_in_grid(request.options.input, resolved.input_layout);
+  fill_in_grid(request.options.output, resolved.output_layout);
+}
+
+AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
+    : Implementation(user, std::move(asked), ResolveOnly{}) {
   find_node();
   choose_threads();
   choose_exchanges();
@@ -99,8 +105,6 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
   choose_engine();
   comm.agree([&] { make_executor(); });
   make_progress_thread();
-  fill_in_grid(request.options.input, resolved.input_layout);
-  fill_in_grid(request.options.output, resolved.output_layout);
 }
 
 void AnyPlan::Implementation::find_node() {

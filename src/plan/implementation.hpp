@@ -1,4 +1,5 @@
-// What a plan is made of. assembly.cpp builds it, plan.cpp executes it.
+// What a plan is made of. assembly.cpp builds it, plan.cpp executes it. LowMemoryPlan is another
+// one, made of several of these.
 #pragma once
 
 #include <memory>
@@ -31,21 +32,25 @@ struct AnyPlan::Implementation {
 
   /// Collective over `user`; see Plan::Plan.
   Implementation(MPI_Comm user, Request asked);
+  virtual ~Implementation() = default;
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
 
   OneWay& way(Direction direction) { return ways[static_cast<std::size_t>(direction)]; }
   const OneWay& way(Direction direction) const { return ways[static_cast<std::size_t>(direction)]; }
 
-  void start(Direction direction, const void* source, void* sink);
+  virtual void start(Direction direction, const void* source, void* sink);
   /// Goes on with the call under way, with `wait` to its end. True at the end.
-  bool advance(bool wait);
+  virtual bool advance(bool wait);
   /// Ends the call under way. False when other ranks, or MPI, may still use what the plan has, so
   /// that it must be kept.
-  bool retire() noexcept;
-  std::vector<Step> steps(Direction direction, bool timed) const;
-  void record(bool on);
-  Timeline timeline() const;
+  virtual bool retire() noexcept;
+  virtual std::vector<Step> steps(Direction direction, bool timed) const;
+  virtual PlanMemory memory() const noexcept;
+  virtual void record(bool on);
+  virtual Timeline timeline() const;
+  /// Of the last call, which was in that direction.
+  Timeline timeline_of(const Recorder& call, Direction direction) const;
   /// Of the user's array that is written in that direction, all fields.
   std::int64_t sink_bytes(Direction direction) const;
 
@@ -69,6 +74,13 @@ struct AnyPlan::Implementation {
   std::unique_ptr<Implementation> next_kept;
   std::shared_ptr<Run::Flight> flight = std::make_shared<Run::Flight>();
 
+ protected:
+  /// Checks and resolves the request, and makes nothing.
+  struct ResolveOnly {};
+  Implementation(MPI_Comm user, Request asked, ResolveOnly);
+  void check_idle() const;
+  void check_arrays(Direction direction, const void* source, const void* sink) const;
+
  private:
   void find_node();
   void choose_threads();
@@ -83,8 +95,6 @@ struct AnyPlan::Implementation {
   void make_executor();
   void make_progress_thread();
   Recorder::Room room_of_recorder() const;
-  void check_idle() const;
-  void check_arrays(Direction direction, const void* source, const void* sink) const;
 };
 
 }  // namespace weft

@@ -110,7 +110,7 @@ class Search {
       const auto [least, cost, node] = queue.top();
       queue.pop();
       if (cost > best[node].first) continue;
-      if (node.done == all_done(problem_) && (!goal || node.axes == *goal))
+      if (node.done == all_done(problem_) && (goal ? node.axes == *goal : may_end(node.axes)))
         return {cost, trace(best, node)};
       for (const Assignment& next : neighbours(node.axes))
         visit(settle({next, node.done}), cost + hop_cost(node, next), &node);
@@ -140,6 +140,12 @@ class Search {
   }
 
  private:
+  bool may_end(const Assignment& axes) const {
+    return problem_.whole_axis < 0 || std::none_of(axes.begin(), axes.end(), [&](int axis) {
+             return axis == problem_.whole_axis || axis == kIdle;
+           });
+  }
+
   // Transforms whatever is local there.
   Node settle(Node node) const {
     node.done = with_done(node.done, transformable(problem_, local_axes(node.axes), node.done));
@@ -283,6 +289,7 @@ GridPath best_default(const PathProblem& problem, Done done, double first_hop,
     Assignment chosen;
     choose_axes(dimensions_of(problem), sizes.size(), 0, chosen, starts);
     for (const Assignment& start : starts) {
+      if (std::count(start.begin(), start.end(), problem.whole_axis) > 0) continue;
       // An uneven start costs little by itself: a tie-break among grids that are equally good later
       // on.
       const double cost = first_hop + search.imbalance(start, done) - 1 + last_hop;
@@ -291,20 +298,6 @@ GridPath best_default(const PathProblem& problem, Done done, double first_hop,
     }
   }
   return best;
-}
-
-Layout with_extent(const Layout& layout, int axis, std::int64_t extent) {
-  Shape shape = layout.shape();
-  shape[axis] = extent;
-  if (layout.grid()) return Layout::from_grid(shape, *layout.grid());
-  std::vector<Box> boxes = layout.boxes();
-  for (Box& box : boxes) {
-    if (box.empty())
-      box.lower = box.upper = Extents::filled(shape.size(), 0);
-    else
-      box.upper[axis] = extent;
-  }
-  return Layout::from_boxes(shape, std::move(boxes));
 }
 
 // Writes states and actions as it goes along.
@@ -366,6 +359,20 @@ GridPath grids_from(const PathProblem& problem, const ProcessGrid& start, Done d
 }
 
 }  // namespace
+
+Layout with_extent(const Layout& layout, int axis, std::int64_t extent) {
+  Shape shape = layout.shape();
+  shape[axis] = extent;
+  if (layout.grid()) return Layout::from_grid(shape, *layout.grid());
+  std::vector<Box> boxes = layout.boxes();
+  for (Box& box : boxes) {
+    if (box.empty())
+      box.lower = box.upper = Extents::filled(shape.size(), 0);
+    else
+      box.upper[axis] = extent;
+  }
+  return Layout::from_boxes(shape, std::move(boxes));
+}
 
 Path find_path(const PathProblem& problem) {
   const std::optional<Layout> wanted = wanted_output(problem);

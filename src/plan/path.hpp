@@ -33,7 +33,11 @@ struct PathProblem {
   std::optional<std::vector<Box>> input_boxes;
   std::optional<ProcessGrid> output_grid;
   std::optional<std::vector<Box>> output_boxes;
+  int whole_axis = -1;  ///< a side that is chosen here does not cut it, and leaves no rank idle
 };
+
+/// The same cuts of an array that is `extent` long along `axis`.
+Layout with_extent(const Layout& layout, int axis, std::int64_t extent);
 
 /// Finds the path. Where neither grid nor boxes are given for a side, the cheapest is taken: fewest
 /// redistributions, then the best balance over the ranks, then the least data moved. Throws

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "plan/implementation.hpp"
+#include "plan/low_memory.hpp"
 
 namespace weft {
 
@@ -143,10 +143,24 @@ std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed
   return result;
 }
 
+PlanMemory AnyPlan::Implementation::memory() const noexcept {
+  PlanMemory memory;
+  memory.buffers =
+      static_cast<std::int64_t>(send.bytes() + receive.bytes() + own.bytes() + work.bytes());
+  memory.window = window ? window->bytes() : 0;
+  memory.tiles = executor->bytes();
+  memory.timeline = recorder ? recorder->bytes() : 0;
+  return memory;
+}
+
 AnyPlan::AnyPlan(MPI_Comm comm, const Shape& shape, Element input, Element output,
-                 const Options& options)
-    : implementation_(
-          std::make_unique<Implementation>(comm, Request{shape, input, output, options})) {}
+                 const Options& options) {
+  Request request{shape, input, output, options};
+  if (options.low_memory)
+    implementation_ = std::make_unique<LowMemoryPlan>(comm, std::move(request));
+  else
+    implementation_ = std::make_unique<Implementation>(comm, std::move(request));
+}
 AnyPlan::AnyPlan(AnyPlan&&) noexcept = default;
 AnyPlan& AnyPlan::operator=(AnyPlan&& other) noexcept {
   if (this != &other) {
@@ -215,16 +229,7 @@ std::int64_t AnyPlan::output_field_stride() const noexcept {
 }
 const Options& AnyPlan::options() const noexcept { return implementation_->request.options; }
 
-PlanMemory AnyPlan::memory() const noexcept {
-  const Implementation& plan = *implementation_;
-  PlanMemory memory;
-  memory.buffers = static_cast<std::int64_t>(plan.send.bytes() + plan.receive.bytes() +
-                                             plan.own.bytes() + plan.work.bytes());
-  memory.window = plan.window ? plan.window->bytes() : 0;
-  memory.tiles = plan.executor->bytes();
-  memory.timeline = plan.recorder ? plan.recorder->bytes() : 0;
-  return memory;
-}
+PlanMemory AnyPlan::memory() const noexcept { return implementation_->memory(); }
 
 std::vector<Step> AnyPlan::program(Direction direction) const {
   return implementation_->steps(direction, false);

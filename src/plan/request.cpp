@@ -158,11 +158,16 @@ std::optional<ProcessGrid> grid_of(const LayoutRequest& side) {
   return ProcessGrid::from_parts(side.grid);
 }
 
+// The axis that is contiguous in memory.
+int fastest_axis(const LayoutRequest& side, int dimensions) {
+  return side.order.empty() ? dimensions - 1 : side.order.back();
+}
+
 // Room for the spectrum in the memory of an in-place real input, as every FFT library lays it out.
 void pad_for_in_place(Request& request, const Layout& input) {
   LayoutRequest& side = request.options.input;
   if (!request.options.in_place || request.input == request.output || !side.padding.empty()) return;
-  const int fastest = side.order.empty() ? request.shape.size() - 1 : side.order.back();
+  const int fastest = fastest_axis(side, request.shape.size());
   if (request.options.kinds[static_cast<std::size_t>(fastest)] != Kind::r2c ||
       !input.is_local(fastest))
     return;
@@ -185,7 +190,7 @@ void choose_field_strides(const Request& request, int rank, ResolvedRequest& res
 }
 
 void choose_factors(const Request& request, ResolvedRequest& resolved) {
-  double points = 1;
+  double points = request.points_elsewhere;
   for (const AxisTransform& transform : resolved.transforms)
     points *= transform.unscaled_round_trip();
   switch (request.options.normalization) {
@@ -205,6 +210,15 @@ void choose_factors(const Request& request, ResolvedRequest& resolved) {
          std::to_string(static_cast<int>(request.options.normalization)));
 }
 
+// What must be so before there are layouts; LowMemoryPlan checks the rest.
+void validate_low_memory(const Request& request) {
+  if (!request.options.in_place)
+    throw Error(ErrorCode::unavailable,
+                "low_memory is for plans that work in place; set options.in_place too");
+  if (request.shape.size() < 2)
+    throw Error(ErrorCode::unavailable, "low_memory needs at least 2 axes, the array has 1");
+}
+
 }  // namespace
 
 std::string describe(const Request& request) {
@@ -216,8 +230,9 @@ std::string describe(const Request& request) {
          "\ninput layout " + describe(options.input) + "\noutput layout " +
          describe(options.output) + "\nfields " + std::to_string(options.fields) +
          "\nnormalization " + std::to_string(static_cast<int>(options.normalization)) +
-         "\nin_place " + (options.in_place ? "yes" : "no") + "\nexchange " + options.exchange +
-         "\nchunks " + std::to_string(options.chunks) + "\nprogress " +
+         "\nin_place " + (options.in_place ? "yes" : "no") + "\nlow_memory " +
+         (options.low_memory ? "yes" : "no") + "\nexchange " + options.exchange + "\nchunks " +
+         std::to_string(options.chunks) + "\nprogress " +
          std::to_string(static_cast<int>(options.progress)) + "\ntimeout " +
          (options.timeout > 0 ? "some" : "none") + "\nengine " + options.engine;
 }
@@ -241,6 +256,7 @@ void validate(const Request& request, int ranks) {
     reject("timeout must not be negative, got " + std::to_string(request.options.timeout) + " s");
   if (request.options.threads < 0)
     reject("threads must not be negative, got " + std::to_string(request.options.threads));
+  if (request.options.low_memory) validate_low_memory(request);
 }
 
 ResolvedRequest resolve(Request& request, const Communicator& comm) {
@@ -254,13 +270,16 @@ ResolvedRequest resolve(Request& request, const Communicator& comm) {
     resolved.transforms.push_back(
         {options.kinds[static_cast<std::size_t>(axis)], request.shape[axis]});
   comm.agree([&] {
-    resolved.path = find_path({.shape = request.shape,
-                               .transforms = resolved.transforms,
-                               .ranks = comm.size(),
-                               .input_grid = grid_of(options.input),
-                               .input_boxes = input_boxes,
-                               .output_grid = grid_of(options.output),
-                               .output_boxes = output_boxes});
+    const int whole_axis = options.low_memory ? fastest_axis(options.input, dimensions) : -1;
+    resolved.path = request.path ? *request.path
+                                 : find_path({.shape = request.shape,
+                                              .transforms = resolved.transforms,
+                                              .ranks = comm.size(),
+                                              .input_grid = grid_of(options.input),
+                                              .input_boxes = input_boxes,
+                                              .output_grid = grid_of(options.output),
+                                              .output_boxes = output_boxes,
+                                              .whole_axis = whole_axis});
     pad_for_in_place(request, resolved.path.states.front());
     resolved.input_layout = resolved.path.states.front()
                                 .with_order(options.input.order)

@@ -1,6 +1,7 @@
 // Request: what the user asked for, checked and resolved into layouts and transforms.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct Request {
   Element input;
   Element output;
   Options options;
+  // For the plans that another plan is made of.
+  std::optional<Path> path{};   ///< found already
+  double points_elsewhere = 1;  ///< are transformed by others, and this one scales for them too
 };
 
 /// Everything that must be the same on all ranks, a line for each thing.

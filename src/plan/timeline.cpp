@@ -76,26 +76,32 @@ void AnyPlan::Implementation::record(bool on) {
 
 Timeline AnyPlan::Implementation::timeline() const {
   check_idle();
+  if (recorder) return timeline_of(*recorder, recorded_direction);
+  Timeline nothing;
+  nothing.direction = recorded_direction;
+  return nothing;
+}
+
+Timeline AnyPlan::Implementation::timeline_of(const Recorder& call, Direction direction) const {
   Timeline result;
-  result.direction = recorded_direction;
-  if (!recorder) return result;
-  result.seconds = recorder->seconds();
-  const StepNumbers numbers(way(recorded_direction).program);
-  const std::vector<Step> program = steps(recorded_direction, false);
+  result.direction = direction;
+  result.seconds = call.seconds();
+  const StepNumbers numbers(way(direction).program);
+  const std::vector<Step> program = steps(direction, false);
   const auto add = [&](TimelineEvent event, const Recorder::Mark& mark) {
     event.step = numbers.of(mark);
     event.name = program[static_cast<std::size_t>(event.step)].name;
     result.events.push_back(std::move(event));
   };
   for (int thread = 0; thread < request.options.threads; ++thread)
-    for (const Recorder::Span& span : recorder->tasks(thread)) {
+    for (const Recorder::Span& span : call.tasks(thread)) {
       TimelineEvent event = event_of(TimelineEvent::Type::compute, span);
       event.thread = thread;
       add(std::move(event), span.mark);
     }
-  for (const Recorder::Span& span : recorder->exchanges())
+  for (const Recorder::Span& span : call.exchanges())
     add(event_of(TimelineEvent::Type::exchange, span), span.mark);
-  for (const Recorder::Span& span : recorder->wire()) {
+  for (const Recorder::Span& span : call.wire()) {
     TimelineEvent event = event_of(TimelineEvent::Type::wire, span);
     event.field = span.mark.chunk / request.options.chunks;
     event.chunk = span.mark.chunk % request.options.chunks;

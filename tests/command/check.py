@@ -36,6 +36,15 @@ class Check(CommandTest):
         text = self.succeed("check", "-n", 2, "--cases", 10, "--exchange", "alltoallv", "--verbose")
         self.assertEqual(text.count("exchange alltoallv in "), 10)
 
+    def test_low_memory_can_be_required(self):
+        arguments = ["check", "-n", 3, "--cases", 40, "--seed", 2, "--low-memory", "--verbose"]
+        text = self.succeed(*arguments)
+        self.assertGreater(text.count("in place with low memory"), 25)
+        self.assertIn("--first 7 --cases 1 --low-memory", text)
+        passed, failed, skipped, _ = map(int, SUMMARY.search(text).groups())
+        self.assertEqual((passed + skipped, failed), (40, 0))
+        self.assertNotIn("low_memory needs", text)  # none that could not be planned
+
 
 if __name__ == "__main__":
     unittest.main()

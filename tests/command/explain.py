@@ -36,6 +36,11 @@ class Explain(CommandTest):
         self.assertIn("more", text)
         self.assertLess(len(text.splitlines()), 45)
 
+    def test_low_memory_tells_the_parts(self):
+        text = self.succeed("explain", "12x12x129", "-n", 2, "--low-memory")
+        for words in ("low memory", "fft axis 2 ", "fft axis 1, 8 parts", "fft axis 0, 1 part "):
+            self.assertIn(words, text)
+
 
 if __name__ == "__main__":
     unittest.main()

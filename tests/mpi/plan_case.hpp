@@ -33,6 +33,7 @@ struct PlanCase {
   std::string engine = "auto";
   int fields = 1;
   bool in_place = false;
+  bool low_memory = false;
   std::vector<int> input_order{};
   std::vector<int> output_order{};
   bool padded = false;
@@ -91,8 +92,9 @@ inline std::string name_of(const PlanCase& c) {
   };
   text += "_order_" + order(c.input_order) + "_to_" + order(c.output_order) + '_' + c.exchange +
           '_' + c.engine + "_f" + std::to_string(c.fields) +
-          (c.in_place ? "_in_place" : "_out_of_place") + (c.padded ? "_padded_" : "_dense_") +
-          name_of(c.normalization) + "_t" + std::to_string(c.threads);
+          (c.in_place ? "_in_place" : "_out_of_place") + (c.low_memory ? "_low_memory" : "") +
+          (c.padded ? "_padded_" : "_dense_") + name_of(c.normalization) + "_t" +
+          std::to_string(c.threads);
   return text;
 }
 
@@ -175,6 +177,7 @@ inline Options options_of(const PlanCase& c, int rank, int ranks) {
   options.fields = c.fields;
   options.normalization = c.normalization;
   options.in_place = c.in_place;
+  options.low_memory = c.low_memory;
   options.exchange = c.exchange;
   options.engine = c.engine;
   options.threads = c.threads;

@@ -337,6 +337,72 @@ std::vector<PlanCase> kind_cases() {
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, PlanOf, ::testing::ValuesIn(kind_cases()), test_name);
 
+/// Long, short, odd and prime contiguous axes: one part, several, several and a rest.
+std::vector<PlanCase> low_memory_cases() {
+  std::vector<PlanCase> cases;
+  Random random(52);
+  const auto add = [&](PlanCase c) {
+    c.in_place = c.low_memory = true;
+    cases.push_back(c);
+  };
+  const auto varied = [&](PlanCase c, Spread spread) {
+    c.input = spread;
+    c.output = random.one_in(2) ? spread : Spread::automatic;
+    c.precision = random.one_in(2) ? Precision::double_ : Precision::single;
+    c.fields = random.one_in(3) ? 2 : 1;
+    c.engine = random.among(engines());
+    c.normalization = random.among(std::vector<Normalization>{
+        Normalization::backward, Normalization::forward, Normalization::ortho});
+    c.threads = random.one_in(12) ? 2 : 1;
+    return c;
+  };
+  for (const Shape& shape : std::vector<Shape>{{8, 6, 10},
+                                               {7, 5, 67},
+                                               {13, 17, 5},
+                                               {2, 2, 33},
+                                               {1, 9, 40},
+                                               {3, 1, 1},
+                                               {4, 3, 5, 18},
+                                               {2, 3, 2, 3, 10}})
+    for (const bool real : {false, true})
+      for (const Spread spread : {Spread::automatic, Spread::first, Spread::pencil})
+        add(varied(real ? real_case(shape) : complex_case(shape), spread));
+  for (const Shape& shape : std::vector<Shape>{{12, 20}, {5, 67}, {3, 2}})
+    for (const Spread spread : {Spread::automatic, Spread::first}) {
+      add(varied(complex_case(shape), spread));
+      add(varied(real_case(shape), spread));
+    }
+  for (const std::string& exchange : test::auto_and_exchanges_for_any_shape())
+    for (const Spread spread : {Spread::first, Spread::pencil})
+      for (const bool real : {false, true}) {
+        PlanCase c = varied(real ? real_case({6, 10, 21}) : complex_case({5, 9, 26}), spread);
+        c.exchange = exchange;
+        add(c);
+      }
+  for (int axis = 0; axis < 3; ++axis) {
+    PlanCase c = varied(complex_case({6, 7, 22}), Spread::first);
+    c.kinds[static_cast<std::size_t>(axis)] = Kind::none;
+    add(c);
+    c.kinds.assign(3, Kind::none);
+    c.kinds[static_cast<std::size_t>(axis)] = Kind::c2c;
+    add(c);
+    c.input_order = {1, 0, 2};
+    add(c);
+  }
+  PlanCase moved = varied(complex_case({6, 7, 22}), Spread::first);
+  moved.kinds.assign(3, Kind::none);
+  moved.output = Spread::pencil;
+  add(moved);
+  moved.real = true;
+  add(moved);
+  PlanCase turned = varied(complex_case({19, 4, 7}), Spread::last);
+  turned.input_order = {1, 2, 0};
+  turned.output_order = {2, 1, 0};
+  add(turned);
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(LowMemory, PlanOf, ::testing::ValuesIn(low_memory_cases()), test_name);
+
 /// Random kinds and options, for each shape.
 std::vector<PlanCase> random_cases() {
   Random random(51);

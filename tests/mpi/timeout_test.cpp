@@ -181,6 +181,31 @@ TEST_P(Timeout, HoldsForSendersToo) {
   expect_new_plans_work("pairwise");
 }
 
+TEST_P(Timeout, EndsAPlanOfPartsInTheMidstOfThem) {
+  if (GetParam() == "alltoall") GTEST_SKIP() << "it refuses such a shape";
+  Options options = options_of(GetParam(), kTimeout);
+  options.in_place = options.low_memory = true;
+  std::optional<Plan<Complex>> plan(std::in_place, MPI_COMM_WORLD, kShape, options);
+  auto input = plan->make_input();
+  auto output = plan->output_in(input);
+  plan->forward(input, output);
+  world().barrier();
+  if (is_late()) be_late();
+  const auto begin = Clock::now();
+  const std::string error = error_of([&] { plan->forward(input, output); });
+  EXPECT_LT(seconds_since(begin), kInTime);
+  if (!is_late())
+    expect_words(error, {"timeout: low_memory, field 0, turn ", "exchange \"" + GetParam() + "\""});
+  if (!error.empty()) {
+    const std::string next = error_of([&] { plan->backward(output, input); });
+    expect_words(next, {"invalid_argument: ", "failed", "new plan"});
+  }
+  const auto end = Clock::now();
+  plan.reset();
+  EXPECT_LT(seconds_since(end), 0.2) << "to destroy the plan";
+  expect_new_plans_work(GetParam());
+}
+
 // A window may not be written to before peers have read what it held in the call before.
 TEST_P(Timeout, HoldsForRanksThatStillRead) {
   if (GetParam() != "shared" && GetParam() != "mixed" && GetParam() != "hierarchical")

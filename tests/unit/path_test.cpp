@@ -253,6 +253,26 @@ TEST(Path, DefaultOutputIsStillSpread) {
 // ---- validity of all sorts of paths
 // -----------------------------------------------------------------
 
+TEST(Path, LeavesAnAxisWholeOnBothSidesWhenAsked) {
+  for (const Shape& shape : std::vector<Shape>{{16, 16}, {16, 2}, {6, 8, 10}, {2, 3, 64}})
+    for (const int ranks : {1, 2, 3, 4, 6})
+      for (int whole = 0; whole < shape.size(); ++whole) {
+        PathProblem problem = complex_problem(shape, ranks);
+        problem.whole_axis = whole;
+        const Path path = find_path(problem);
+        expect_valid(problem, path);
+        for (const Layout* side : {&path.states.front(), &path.states.back()}) {
+          EXPECT_TRUE(side->is_local(whole)) << text_of(problem) << " axis " << whole;
+          const auto others = shape.product() / shape[whole];
+          if (others < ranks) continue;
+          EXPECT_TRUE(std::none_of(side->boxes().begin(), side->boxes().end(),
+                                   [&](const Box& box) { return box == Box::whole(shape); }) ||
+                      ranks == 1)
+              << text_of(problem);
+        }
+      }
+}
+
 TEST(Path, WorksWithMoreRanksThanPoints) {
   for (const Shape& shape : {Shape{1}, Shape{2}, Shape{2, 2}, Shape{1, 1, 1}, Shape{3, 1, 2}})
     for (const int ranks : {1, 2, 5, 8, 12}) expect_valid(complex_problem(shape, ranks));

@@ -178,6 +178,8 @@ void TransformArguments::add_to(CLI::App& app, LaunchArguments& launch) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--in-place", in_place, "one array for input and output");
+  app.add_flag("--low-memory", low_memory,
+               "in place with exchanges of an eighth of the array at a time: less memory, slower");
 }
 
 Shape TransformArguments::global_shape() const { return parse_extents(shape); }
@@ -189,7 +191,8 @@ Options TransformArguments::options(const LaunchArguments& launch, int ranks) co
   result.chunks = chunks;
   result.progress = parse_progress(progress);
   result.timeout = timeout;
-  result.in_place = in_place;
+  result.in_place = in_place || low_memory;
+  result.low_memory = low_memory;
   result.exchange = exchange;
   result.engine = engine;
   result.threads = launch.threads;

@@ -35,6 +35,7 @@ struct TransformArguments {
   std::string progress = "poll";
   double timeout = 0;
   bool in_place = false;
+  bool low_memory = false;  ///< and so in place
 
   /// `launch` is told when MPI must serve several threads.
   void add_to(CLI::App& app, LaunchArguments& launch);

@@ -28,6 +28,7 @@ std::string title(const BenchResult& result) {
                   counted(result.ranks, "rank"), counted(result.options.threads, "thread"));
   if (result.options.fields > 1) text += fmt::format(", {} fields", result.options.fields);
   if (result.options.in_place) text += ", in place";
+  if (result.options.low_memory) text += ", low memory";
   return text + fmt::format("\ngrid {} -> {}, exchange {}, engine {}, workspace {}\n",
                             grid_text(result.input_parts), grid_text(result.output_parts),
                             result.options.exchange, result.options.engine,
@@ -87,7 +88,8 @@ Json options_json(const BenchResult& result) {
   return {{"grid", result.input_parts},   {"output_grid", result.output_parts},
           {"exchange", options.exchange}, {"engine", options.engine},
           {"chunks", options.chunks},     {"progress", name_of_progress(options.progress)},
-          {"in_place", options.in_place}, {"normalization", "backward"}};
+          {"in_place", options.in_place}, {"low_memory", options.low_memory},
+          {"normalization", "backward"}};
 }
 
 }  // namespace

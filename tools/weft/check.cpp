@@ -32,6 +32,7 @@ struct CheckArguments {
   std::string chunks;
   std::string fields;
   std::string progress;
+  bool low_memory = false;
   bool verbose = false;
 };
 
@@ -86,6 +87,7 @@ std::string repeat_line(const CheckArguments& arguments, std::int64_t number, in
   if (!arguments.chunks.empty()) line += " --chunks " + arguments.chunks;
   if (!arguments.fields.empty()) line += " --fields " + arguments.fields;
   if (!arguments.progress.empty()) line += " --progress " + arguments.progress;
+  if (arguments.low_memory) line += " --low-memory";
   return line;
 }
 
@@ -153,12 +155,12 @@ Counts try_all(const World& world, const CheckArguments& arguments, const Choosa
 }
 
 int run_check(const World& world, const CheckArguments& arguments) {
-  const Counts counts = try_all(
-      world, arguments,
-      {allowed(arguments.exchanges, exchanges(), "exchange"),
-       allowed(arguments.engines, engines(), "engine"),
-       numbers(arguments.chunks, {1, 1, 2, 3, 7}, "chunks"),
-       numbers(arguments.fields, {1, 1, 1, 2, 3}, "fields"), ways_of_progress(arguments.progress)});
+  const Counts counts = try_all(world, arguments,
+                                {allowed(arguments.exchanges, exchanges(), "exchange"),
+                                 allowed(arguments.engines, engines(), "engine"),
+                                 numbers(arguments.chunks, {1, 1, 2, 3, 7}, "chunks"),
+                                 numbers(arguments.fields, {1, 1, 1, 2, 3}, "fields"),
+                                 ways_of_progress(arguments.progress), arguments.low_memory});
   if (world.is_first()) {
     for (const auto& [reason, times] : counts.reasons)
       fmt::print("skipped {}: {}\n", times, reason);
@@ -192,6 +194,8 @@ Subcommand make_check(CLI::App& parent) {
       ->each([launch](const std::string& asked) {
         launch->threads_call_mpi = asked == "all" || asked.find("thread") != std::string::npos;
       });
+  app->add_flag("--low-memory", arguments->low_memory,
+                "only plans in place with low memory, where arrays have two axes or more");
   app->add_flag("--verbose", arguments->verbose, "name every problem");
   return {app, launch, [=](World& world) { return run_check(world, *arguments); }};
 }

@@ -117,6 +117,44 @@ SideLayout random_side(Choices& choices, const Shape& shape, int ranks) {
   return side;
 }
 
+/// Moves `axis` to the fast end.
+std::vector<int> with_fastest(std::vector<int> order, int axis, int dimensions) {
+  for (int other = static_cast<int>(order.size()); other < dimensions; ++other)
+    order.push_back(other);
+  order.erase(std::find(order.begin(), order.end(), axis));
+  order.push_back(axis);
+  return order;
+}
+
+bool cuts(const SideLayout& side, int axis, std::int64_t extent) {
+  if (!side.grid.empty()) return side.grid[static_cast<std::size_t>(axis)] > 1;
+  return std::any_of(side.boxes.begin(), side.boxes.end(),
+                     [&](const Box& box) { return !box.empty() && box.extent(axis) != extent; });
+}
+
+/// Turns the problem into one that low memory can do: the contiguous axis is the same on both
+/// sides, the real one if there is one, is not cut, and its rows take as much memory on both sides.
+void require_low_memory(Problem& problem) {
+  const int dimensions = problem.shape.size();
+  const Shape output_shape = transformed_shape(problem.shape, problem.kinds);
+  int axis = problem.input.order.empty() ? dimensions - 1 : problem.input.order.back();
+  for (int other = 0; other < dimensions; ++other)
+    if (problem.kinds[static_cast<std::size_t>(other)] == Kind::r2c) axis = other;
+  const auto at = static_cast<std::size_t>(axis);
+  for (SideLayout* side : {&problem.input, &problem.output}) {
+    side->order = with_fastest(side->order, axis, dimensions);
+    const Shape& shape = side == &problem.input ? problem.shape : output_shape;
+    if (cuts(*side, axis, shape[axis])) side->grid = {}, side->boxes = {};
+    if (side->padding.empty()) side->padding.resize(static_cast<std::size_t>(dimensions));
+  }
+  const std::int64_t unit = problem.real_input && !problem.real_output ? 2 : 1;
+  const Padding& wanted = problem.output.padding[at];
+  const std::int64_t row = unit * (wanted.before + output_shape[axis] + wanted.after);
+  problem.input.padding[at] = {unit * wanted.before,
+                               row - unit * wanted.before - problem.shape[axis]};
+  problem.in_place = problem.low_memory = true;
+}
+
 std::string describe_side(const SideLayout& side) {
   std::string text = "default layout";
   if (!side.grid.empty()) text = fmt::format("grid {}", fmt::join(side.grid, "x"));
@@ -179,6 +217,7 @@ Options Problem::options(int rank) const {
   result.progress = progress;
   result.normalization = normalization;
   result.in_place = in_place;
+  result.low_memory = low_memory;
   result.exchange = exchange;
   result.engine = engine;
   result.threads = threads;
@@ -195,9 +234,11 @@ std::string Problem::description() const {
       to_string(shape), names, precision == Precision::double_ ? "double" : "single",
       real_input ? "real" : "complex", real_output ? "real" : "complex", describe_side(input),
       describe_side(output), counted(fields, "field"), name_of_normalization(normalization),
-      in_place ? "in place" : "out of place", exchange, counted(chunks, "chunk"),
-      name_of_progress(progress), engine, counted(threads, "thread"),
-      reversed_ranks ? ", ranks reversed" : "",
+      low_memory ? "in place with low memory"
+      : in_place ? "in place"
+                 : "out of place",
+      exchange, counted(chunks, "chunk"), name_of_progress(progress), engine,
+      counted(threads, "thread"), reversed_ranks ? ", ranks reversed" : "",
       misalignment > 0 ? fmt::format(", arrays misaligned by {}", counted(misalignment, "element"))
                        : "");
 }
@@ -221,6 +262,8 @@ Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks,
   problem.misalignment = choices.chance(20) ? 1 : 0;
   problem.chunks = choices.pick(choosable.chunks);
   problem.progress = choices.pick(choosable.progress);
+  const bool low_memory = choosable.only_low_memory || (problem.in_place && choices.chance(40));
+  if (low_memory && problem.shape.size() > 1) require_low_memory(problem);
   return problem;
 }
 

@@ -33,6 +33,7 @@ struct Problem {
   Progress progress = Progress::poll;
   Normalization normalization = Normalization::backward;
   bool in_place = false;
+  bool low_memory = false;
   std::string exchange;
   std::string engine;
   int threads = 1;
@@ -51,6 +52,7 @@ struct Choosable {
   std::vector<int> chunks;
   std::vector<int> fields;
   std::vector<Progress> progress;
+  bool only_low_memory = false;  ///< wherever there are two axes
 };
 
 /// The same on every rank and every machine.

@@ -12,9 +12,9 @@ namespace {
 
 /// What a plan can be asked for; shape and element type stay.
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> names{"chunks",   "fields", "exchange",    "engine",
-                                              "progress", "grid",   "output-grid", "threads",
-                                              "in-place", "timeout"};
+  static const std::vector<std::string> names{"chunks",   "fields",     "exchange",    "engine",
+                                              "progress", "grid",       "output-grid", "threads",
+                                              "in-place", "low-memory", "timeout"};
   return names;
 }
 constexpr std::size_t kMostCombinations = 1000;
