@@ -78,6 +78,7 @@ void Executor::begin(Program& program, const Terms& terms, std::vector<LinkTimes
   terms_ = terms;
   at_ = {};
   vigil_ = {};
+  pace_.restart();
   for (LinkTimes& link : times) {
     std::fill(link.passes.begin(), link.passes.end(), 0.0);
     link.exchange = 0;
@@ -169,7 +170,8 @@ void Executor::start_up_to(int chunks) {
     const double begin = recorded_time();
     if (terms_.recorder) terms_.recorder->start(link_number());
     exchange->start(at_.field * terms_.chunks + at_.started);
-      note_exchange(link_number(), at_.started, begin);
+    pace_.restart();
+    note_exchange(link_number(), at_.started, begin);
   }
 }
 
@@ -285,8 +287,9 @@ void Executor::run_items(const Pass& pass, const Task& task, int thread) {
 #pragma omp for schedule(dynamic) nowait
     for (std::int64_t item = first; item < last; ++item) {
       run_item(pass, item, call, mine.tile.data());
-      if (thread != 0 || !terms_.polls) continue;
+      if (thread != 0 || !terms_.polls || !pace_.due()) continue;
       progress();
+      pace_.done();
     }
   }
   finish_streaming();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "mpi/pace.hpp"
 #include "plan/program.hpp"
 #include "trace/recorder.hpp"
 
@@ -99,6 +100,7 @@ class Executor {
   Terms terms_;
   Position at_;
   Vigil vigil_;
+  Pace pace_{Pace::kLongestGap};  // of the polls between tiles
   std::vector<Thread> threads_;
 };
 
