@@ -45,6 +45,7 @@ const char* name_of(Drive drive) {
 
 struct OverlapArguments {
   std::string bytes = "4k,64k,1M";
+  std::vector<std::string> methods;  ///< empty: all
   double seconds = 0.2;
   PublishArguments publish;
 };
@@ -193,9 +194,14 @@ std::vector<Row> measure_all(const World& world, const OverlapArguments& argumen
   if (2 * sizes.back() * world.size() > kMostBytes)
     throw UsageError(fmt::format("--bytes {}: the largest needs more than {} on each rank",
                                  arguments.bytes, human_bytes(kMostBytes)));
+  const auto is_wanted = [&](const NonblockingMethod& method) {
+    const std::vector<std::string>& wanted = arguments.methods;
+    return wanted.empty() || std::find(wanted.begin(), wanted.end(), method.name) != wanted.end();
+  };
   for (const NonblockingMethod& method : nonblocking_methods())
-    for (const std::int64_t bytes : sizes)
-      measure_method(world, method, bytes, arguments.seconds, rows);
+    if (is_wanted(method))
+      for (const std::int64_t bytes : sizes)
+        measure_method(world, method, bytes, arguments.seconds, rows);
   return rows;
 }
 
@@ -260,6 +266,11 @@ Subcommand make_overlap(CLI::App& parent) {
   launch->add_to(*app);
   app->add_option("--bytes", arguments->bytes, "bytes for each pair of ranks; k and M are 1024s")
       ->capture_default_str();
+  std::vector<std::string> names;
+  for (const NonblockingMethod& method : nonblocking_methods()) names.emplace_back(method.name);
+  app->add_option("--methods", arguments->methods, "only these, such as pairwise,ialltoallv")
+      ->delimiter(',')
+      ->check(CLI::IsMember(names));
   app->add_option("--seconds", arguments->seconds, "time for each line of the table, about")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
