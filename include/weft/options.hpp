@@ -43,9 +43,11 @@ struct Options {
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another
   Progress progress = Progress::poll;  ///< who moves messages on while ranks compute
-  /// Seconds that forward(), backward() and Run::wait() wait for a chunk before they throw
-  /// Error(timeout); 0: as long as it takes. A plan whose call has failed can do no other, and its
-  /// memory is kept until the process ends, since peers and MPI may still use it.
+  /// Seconds that forward(), backward() and a Run wait for a chunk before they throw
+  /// Error(timeout); 0: as long as it takes. Between two calls of Run::progress() a tenth of it
+  /// passes at most, so that nobody is given up who was merely not asked. A plan whose call has
+  /// failed can do no other, and its memory is kept until the process ends, since peers and MPI may
+  /// still use it.
   double timeout = 0;
   std::string engine =
       "auto";       ///< a name of weft::engines(), or "auto": the faster one as measured

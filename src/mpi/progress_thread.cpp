@@ -1,6 +1,7 @@
 // The loop of the progress thread.
 #include "mpi/progress_thread.hpp"
 
+#include "mpi/pace.hpp"
 #include "weft/error.hpp"
 
 namespace weft {
@@ -35,23 +36,31 @@ void ProgressThread::resume() {
   {
     const std::lock_guard lock(mutex_);
     active_.store(true, std::memory_order_relaxed);
+    ++resumed_;
   }
   changed_.notify_one();
 }
 
-// An error of MPI's shows in the calls of the thread that waits for the messages.
+// An error of MPI's shows in the calls of the thread that waits for the messages. Nobody wakes the
+// thread for a pause: its sleeps are short.
 void ProgressThread::work() {
+  wake_promptly();
+  const auto active = [&] { return active_.load(std::memory_order_relaxed); };
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ends_ || active_.load(std::memory_order_relaxed); });
+    changed_.wait(lock, [&] { return ends_ || active(); });
     if (ends_) return;
-    lock.unlock();
-    int found = 0;
-    while (active_.load(std::memory_order_relaxed) &&
-           MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_.get(), &found, MPI_STATUS_IGNORE) == MPI_SUCCESS)
-      std::this_thread::yield();
-    lock.lock();
-    active_.store(false, std::memory_order_relaxed);
+    Pace pace(Pace::kLongestSleep);
+    const long since = resumed_;
+    const auto is_told = [&] { return ends_ || !active() || resumed_ != since; };
+    do {
+      lock.unlock();
+      pace.due();
+      int found = 0;
+      if (MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_.get(), &found, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        pause();
+      lock.lock();
+    } while (!changed_.wait_for(lock, pace.done(), is_told));
   }
 }
 

@@ -1,5 +1,6 @@
 // ProgressThread: a thread that lets MPI move messages on while others compute. It only asks MPI
 // for a message that nobody sends; any call does, since MPI progresses all that is under way.
+// Between two calls it sleeps (Pace), so that it takes little of the time of those who compute.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,7 @@ class ProgressThread {
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
-  /// From resume() on the thread takes a core, until pause().
+  /// Between the two the thread calls MPI every now and then, first at short intervals.
   void resume();
   void pause() { active_.store(false, std::memory_order_relaxed); }
   /// Ends the thread.
@@ -34,6 +35,7 @@ class ProgressThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;
+  long resumed_ = 0;  ///< how often
   std::thread thread_;
 };
 

@@ -77,6 +77,8 @@ void Executor::begin(Program& program, const Terms& terms, std::vector<LinkTimes
   times_ = &times;
   terms_ = terms;
   at_ = {};
+  vigil_ = {};
+  pace_.restart();
   for (LinkTimes& link : times) {
     std::fill(link.passes.begin(), link.passes.end(), 0.0);
     link.exchange = 0;
@@ -168,6 +170,7 @@ void Executor::start_up_to(int chunks) {
     const double begin = recorded_time();
     if (terms_.recorder) terms_.recorder->start(link_number());
     exchange->start(at_.field * terms_.chunks + at_.started);
+    pace_.restart();
     note_exchange(link_number(), at_.started, begin);
   }
 }
@@ -232,22 +235,30 @@ std::string Executor::unit_name(int unit) const {
 // Whether the exchange may be asked to wait: it is ready, or it may block. With a timeout it never
 // blocks, but is asked again and again; `describe` then says what has not come about.
 template <class Ready, class Describe>
-bool Executor::patient(bool wait, Ready ready, Describe describe, const Exchange& exchange) const {
+bool Executor::patient(bool wait, Ready ready, Describe describe, const Exchange& exchange) {
   if (wait && terms_.timeout == 0) return true;
-  if (ready()) return true;
-  if (!wait) return false;
-  const double begin = now();
   while (!ready()) {
-    if (now() - begin > terms_.timeout) {
+    if (terms_.timeout > 0 && has_waited_too_long()) {
       std::string name;
       for (const Link& link : program_->links)
         if (link.exchange.get() == &exchange) name = link.exchange_name;
       throw Error(ErrorCode::timeout, "exchange \"" + name + "\": after " +
                                           std::to_string(terms_.timeout) + " s " + describe());
     }
+    if (!wait) return false;
     std::this_thread::yield();
   }
+  vigil_ = {};
   return true;
+}
+
+// To be called whenever something was not ready. Who asks seldom is given ten chances: MPI may move
+// nothing on between two of a program's calls, however long the pause, and then nobody is late.
+bool Executor::has_waited_too_long() {
+  const double asked = now();
+  if (vigil_.asked > 0) vigil_.seconds += std::min(asked - vigil_.asked, terms_.timeout / 10);
+  vigil_.asked = asked;
+  return vigil_.seconds > terms_.timeout;
 }
 
 void Executor::run_task(const Pass& pass, const Task& task) {
@@ -276,8 +287,9 @@ void Executor::run_items(const Pass& pass, const Task& task, int thread) {
 #pragma omp for schedule(dynamic) nowait
     for (std::int64_t item = first; item < last; ++item) {
       run_item(pass, item, call, mine.tile.data());
-      if (thread != 0 || !terms_.polls) continue;
+      if (thread != 0 || !terms_.polls || !pace_.due()) continue;
       progress();
+      pace_.done();
     }
   }
   finish_streaming();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "mpi/pace.hpp"
 #include "plan/program.hpp"
 #include "trace/recorder.hpp"
 
@@ -62,6 +63,12 @@ class Executor {
     int started = 0;    // of the exchange after
   };
 
+  // How long the call has asked in vain for what it needs next.
+  struct Vigil {
+    double asked = 0;  // when, the last time; 0: not yet
+    double seconds = 0;
+  };
+
   Link& link() const { return program_->links[at_.link]; }
   Exchange* before() const {
     return at_.link == 0 ? nullptr : program_->links[at_.link - 1].exchange.get();
@@ -82,7 +89,8 @@ class Executor {
   bool release_all(bool wait);
   void finish_field();
   template <class Ready, class Describe>
-  bool patient(bool wait, Ready ready, Describe describe, const Exchange& exchange) const;
+  bool patient(bool wait, Ready ready, Describe describe, const Exchange& exchange);
+  bool has_waited_too_long();
   std::string unit_name(int unit) const;
   void run_task(const Pass& pass, const Task& task);
   void run_items(const Pass& pass, const Task& task, int thread);
@@ -91,6 +99,8 @@ class Executor {
   std::vector<LinkTimes>* times_ = nullptr;
   Terms terms_;
   Position at_;
+  Vigil vigil_;
+  Pace pace_{Pace::kLongestGap};  // of the polls between tiles
   std::vector<Thread> threads_;
 };
 

@@ -238,6 +238,33 @@ TEST_P(Timeout, IsToldByRuns) {
   world().barrier();
 }
 
+// Who has something else to do until the end may never wait.
+TEST_P(Timeout, IsToldByProgressAlone) {
+  if (GetParam() != "shared" && GetParam() != "pairwise" && GetParam() != "ialltoallv")
+    GTEST_SKIP() << "enough that some do, which takes a second each";
+  come_late(options_of(GetParam(), kTimeout), [](Planned& planned) {
+    weft::Run run = planned.plan.start_forward(planned.input, planned.output);
+    while (!run.progress()) std::this_thread::yield();
+  });
+  world().barrier();
+  expect_new_plans_work(GetParam());
+}
+
+// Without a thread of its own MPI does nothing between the calls of a program that makes few.
+TEST(Timeouts, AreNotForRanksThatSeldomAsk) {
+  if (world().size() == 1) GTEST_SKIP() << "needs 2 ranks";
+  Planned planned(options_of("pairwise", kTimeout));
+  {
+    weft::Run run = planned.plan.start_forward(planned.input, planned.output);
+    for (int i = 0; i < 3; ++i) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(1.2 * kTimeout));
+      run.progress();
+    }
+    run.wait();
+  }
+  world().barrier();
+}
+
 TEST(Timeouts, EndRunsThatNobodyWaitsFor) {
   if (world().size() == 1) GTEST_SKIP() << "needs 2 ranks";
   for (const bool plan_first : {false, true}) {

@@ -1,10 +1,13 @@
-// A thread that keeps asking MPI how an exchange is getting on while another thread computes.
+// A thread that asks MPI every now and then how an exchange is getting on while another thread
+// computes. It sleeps as the library's own does (mpi/pace.hpp).
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <thread>
 
+#include "mpi/pace.hpp"
 #include "nonblocking.hpp"
 
 namespace weft::command {
@@ -22,29 +25,38 @@ class ProgressThread {
 
   /// The exchange has been started: from here to finish() it is the thread's.
   void begin() { become(State::busy); }
-  /// Returns when all has arrived; throws what the thread has met.
+  /// Returns when all has arrived; throws what the thread has met. Nothing is left to compute, so
+  /// the caller waits for what is missing itself.
   void finish() {
-    while (state_.load() == State::busy) std::this_thread::yield();
+    const std::lock_guard lock(mutex_);  // the thread is asleep, and finds nothing to do then
     if (failure_) std::rethrow_exception(failure_);
+    if (state_ == State::busy) exchange_.wait();
+    state_ = State::idle;
   }
 
  private:
   enum class State { idle, busy, end };
 
   void become(State state) {
-    state_.store(state);
-    state_.notify_one();
+    {
+      const std::lock_guard lock(mutex_);
+      state_ = state;
+      pace_.restart();
+    }
+    changed_.notify_one();
   }
 
-  /// Asleep while there is nothing to ask for, so that it takes no time from others.
   void run() {
-    for (State state = state_.load(); state != State::end; state = state_.load()) {
-      if (state == State::idle) {
-        state_.wait(State::idle);
-      } else if (finished()) {
-        state_.compare_exchange_strong(state, State::idle);  // unless it is to end
-      } else {
-        std::this_thread::yield();
+    wake_promptly();
+    std::unique_lock lock(mutex_);
+    while (state_ != State::end) {
+      changed_.wait(lock, [&] { return state_ != State::idle; });
+      while (state_ == State::busy) {
+        pace_.due();
+        if (finished())
+          state_ = State::idle;
+        else
+          changed_.wait_for(lock, pace_.done());
       }
     }
   }
@@ -59,8 +71,11 @@ class ProgressThread {
   }
 
   Nonblocking& exchange_;
+  std::mutex mutex_;  ///< of all that follows, and of the exchange
+  std::condition_variable changed_;
   std::exception_ptr failure_;
-  std::atomic<State> state_{State::idle};
+  State state_ = State::idle;
+  Pace pace_{Pace::kLongestSleep};
   std::thread thread_;  ///< last: it uses the others
 };
 
