@@ -161,11 +161,12 @@ def failures_of(jobs) -> list[dict]:
 def run(arguments, settings) -> dict:
     left_out: list[dict] = []
     libraries = choose_libraries(arguments, settings, left_out)
+    before = results.read_json(arguments.output) if appends(arguments) else {}
     outcome = {
         "date": datetime.date.today().isoformat(),
         "machine": machine.describe(settings.build),
-        "command": command_of(arguments),
-        "rows": results.read_json(arguments.output)["rows"] if appends(arguments) else [],
+        "commands": before.get("commands", []) + [shlex.join(["bench/compare.py", *sys.argv[1:]])],
+        "rows": before.get("rows", []),
         "left_out": left_out,
     }
     say = measure.progress_printer(quiet=arguments.quick)
@@ -183,20 +184,6 @@ def run(arguments, settings) -> dict:
                     results.write_json(outcome, arguments.output)
     say("")
     return outcome
-
-
-def command_of(arguments) -> str:
-    """The one command that measures the same again."""
-    given = {
-        "SIZES": arguments.sizes,
-        "KINDS": arguments.kinds,
-        "RANKS": arguments.ranks,
-        "RIVALS": arguments.rivals,
-        "PRECISIONS": arguments.precisions,
-    }
-    return shlex.join(
-        ["make", "bench", *(f"{name}={' '.join(value)}" for name, value in given.items() if value)]
-    )
 
 
 def appends(arguments) -> bool:

@@ -29,7 +29,7 @@ def machine_lines(outcome: dict) -> list[str]:
 
 
 def reproduce_lines(outcome: dict) -> list[str]:
-    return ["", "To reproduce, in a clone:", "", "```", outcome["command"], "```"]
+    return ["", "To reproduce, in a clone:", "", "```", "make", *outcome["commands"], "```"]
 
 
 def chart_lines(json_path: str, markdown_path: str) -> list[str]:
