@@ -62,14 +62,16 @@ struct Row {
   Timing total;     ///< both
   Timing beside;    ///< the computing's part of the total
 
-  /// As OSU's benchmarks of non-blocking collectives have it; noise could make it more than all.
-  /// Each repetition is compared with its own computing alone, since machines change their speed.
-  double hidden() const {
+  /// What the exchange costs beside the computing. Each repetition is compared with its own
+  /// computing alone, since machines change their speed.
+  double exposed() const {
     Timing exposed;
     for (std::size_t i = 0; i < total.seconds.size(); ++i)
       exposed.seconds.push_back(total.seconds[i] - compute.seconds[i]);
-    return std::clamp(1 - exposed.median() / exchange.median(), 0.0, 1.0);
+    return exposed.median();
   }
+  /// As OSU's benchmarks of non-blocking collectives have it; noise could make it more than all.
+  double hidden() const { return std::clamp(1 - exposed() / exchange.median(), 0.0, 1.0); }
   double gflops(const Timing& timing) const {
     return static_cast<double>(slices) * Gemm::kFlopsOfSlice / timing.median() * 1e-9;
   }
@@ -239,6 +241,7 @@ Json json_of(const World& world, const std::vector<Row>& rows) {
                    {"exchange_min_s", row.exchange.min()},
                    {"compute_s", row.compute.median()},
                    {"total_s", row.total.median()},
+                   {"exposed_s", row.exposed()},
                    {"hidden", row.hidden()},
                    {"gflops", row.gflops(row.beside)},
                    {"gflops_alone", row.gflops(row.compute)},
