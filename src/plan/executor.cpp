@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "base/thread_sanitizer.hpp"
+
 namespace weft {
 
 namespace {
@@ -261,18 +263,22 @@ bool Executor::has_waited_too_long() {
   return vigil_.seconds > terms_.timeout;
 }
 
-void Executor::run_task(const Pass& pass, const Task& task) {
+WEFT_OPENS_TEAM void Executor::run_task(const Pass& pass, const Task& task) {
   if (threads_.size() == 1) return run_items(pass, task, 0);
   std::exception_ptr failure;
+  release(this);
 #pragma omp parallel num_threads(static_cast <int>(threads_.size()))
   {
+    acquire(this);
     try {
       run_items(pass, task, omp_get_thread_num());
     } catch (...) {
 #pragma omp critical(weft_executor_failure)
       failure = std::current_exception();
     }
+    release(this);
   }
+  acquire(this);
   if (failure) std::rethrow_exception(failure);
 }
 
