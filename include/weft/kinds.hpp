@@ -22,6 +22,34 @@ enum class Normalization : int {
   none = 3,      ///< neither: backward(forward(x)) = N x
 };
 
+/// "c2c", "r2c" or "none".
+constexpr const char* name_of(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::c2c:
+      return "c2c";
+    case Kind::r2c:
+      return "r2c";
+    case Kind::none:
+      return "none";
+  }
+  return "unknown";
+}
+
+/// "backward", "forward", "ortho" or "none".
+constexpr const char* name_of(Normalization normalization) noexcept {
+  switch (normalization) {
+    case Normalization::backward:
+      return "backward";
+    case Normalization::forward:
+      return "forward";
+    case Normalization::ortho:
+      return "ortho";
+    case Normalization::none:
+      return "none";
+  }
+  return "unknown";
+}
+
 enum class Precision : int { single = 0, double_ = 1 };
 enum class Direction : int { forward = 0, backward = 1 };
 

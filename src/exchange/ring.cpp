@@ -63,7 +63,8 @@ class RingExchange final : public MessageExchange {
     for (const Message& message : receives_around(chunk))
       all[static_cast<std::size_t>(distance_to(message.peer, Toward::lower_ranks))].receive =
           message;
-    std::erase_if(all, [](const Step& s) { return s.send.granules + s.receive.granules == 0; });
+    std::erase_if(all,
+                  [](const Step& s) { return s.send.granules == 0 && s.receive.granules == 0; });
     return all;
   }
 

@@ -20,17 +20,6 @@ struct AxisTransform {
   double unscaled_round_trip() const noexcept {
     return transforms() ? static_cast<double>(n) : 1.0;
   }
-  const char* name() const noexcept {
-    switch (kind) {
-      case Kind::c2c:
-        return "c2c";
-      case Kind::r2c:
-        return "r2c";
-      case Kind::none:
-        return "none";
-    }
-    return "unknown";
-  }
 };
 
 }  // namespace weft

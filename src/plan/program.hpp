@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/exchange.hpp"
-#include "plan/path.hpp"
+#include "plan/sequence.hpp"
 #include "plan/stage.hpp"
 
 namespace weft {
@@ -69,17 +68,6 @@ struct ProgramProblem {
   std::vector<std::unique_ptr<Exchange>> exchanges;  ///< in program order, attached
   std::vector<std::string> exchange_names;
 };
-
-/// The redistributions of a path in program order, with the element type that travels.
-struct Hop {
-  Layout from;
-  Layout to;
-  Element element;
-  Cut cut;            ///< along which axes chunks are cut: where most transforms overlap with them
-  int returned = -1;  ///< number of the earlier hop that this one undoes; -1: none
-};
-std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
-                         Element input, Direction direction, const std::vector<int>& order);
 
 Program make_program(ProgramProblem problem);
 

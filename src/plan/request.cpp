@@ -21,8 +21,6 @@ std::string joined(const Container& values, const char* separator) {
   return text;
 }
 
-const char* name_of(Kind kind) { return AxisTransform{kind, 1}.name(); }
-
 std::string name_of(const Element& element) {
   return std::string(element.complex ? "complex " : "real ") +
          (element.precision == Precision::double_ ? "double" : "single");

@@ -63,20 +63,6 @@ inline const char* name_of(Spread spread) {
   return "unknown";
 }
 
-inline const char* name_of(Normalization normalization) {
-  switch (normalization) {
-    case Normalization::backward:
-      return "backward";
-    case Normalization::forward:
-      return "forward";
-    case Normalization::ortho:
-      return "ortho";
-    case Normalization::none:
-      return "none";
-  }
-  return "unknown";
-}
-
 /// All parameters, e.g. "8x6x5_ccr_double_first_to_auto_order012_to_210_pairwise_mkl_f2_in_place_
 /// padded_ortho_t1"; the letters after the shape are the axes' kinds: c2c, r2c, none.
 inline std::string name_of(const PlanCase& c) {

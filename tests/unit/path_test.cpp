@@ -55,7 +55,7 @@ int redistributions(const PathProblem& problem) { return redistributions(find_pa
 std::string text_of(const PathProblem& problem) {
   std::string text = to_string(problem.shape) + " on " + std::to_string(problem.ranks) + " ranks:";
   for (const AxisTransform& transform : problem.transforms)
-    text += std::string(" ") + transform.name();
+    text += std::string(" ") + name_of(transform.kind);
   return text;
 }
 

@@ -5,19 +5,8 @@ Started by the command; also useful alone:  alltoall.py result.json alltoall.png
 Exit status 3 says that Matplotlib is missing.
 """
 
-import argparse
-import json
-import sys
+from figures import COLORS, draw_json, plt, tidy
 
-try:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-except ImportError:
-    sys.exit(3)
-
-COLORS = ("#1d3557", "#e63946", "#2a9d8f", "#f4a261", "#6d597a", "#457b9d", "#8d99ae")
 PANELS = (
     ("bisection_bytes_per_s", r"bisection  $m n^2 / 4t$  [MB/s]"),
     ("insertion_bytes_per_s", r"insertion of one rank  $m (n-1) / t$  [MB/s]"),
@@ -44,8 +33,7 @@ def draw(result):
         for border in (1 << 10, 128 << 10):
             axes.axvline(border, color="0.7", lw=0.8, ls=":")
         axes.set(xscale="log", yscale="log", xlabel="bytes for each pair of ranks", ylabel=label)
-        axes.grid(True, which="major", color="0.9", lw=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     if panels[0].lines:
         panels[0].legend(frameon=False, fontsize="small")
     title = f"MPI_Alltoall, {result['ranks']} ranks, {result['mpi']}, {result['transport']}"
@@ -54,19 +42,5 @@ def draw(result):
     return figure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("json")
-    parser.add_argument("images", nargs="+", metavar="image")
-    arguments = parser.parse_args()
-    try:
-        with open(arguments.json) as file:
-            figure = draw(json.load(file))
-        for image in arguments.images:
-            figure.savefig(image)
-    except (OSError, ValueError) as error:
-        sys.exit(f"{' '.join(arguments.images)}: {error}")
-
-
 if __name__ == "__main__":
-    main()
+    draw_json(__doc__, draw)

@@ -5,19 +5,8 @@ Started by the command; also useful alone:  overlap.py result.json overlap.png o
 Exit status 3 says that Matplotlib is missing.
 """
 
-import argparse
-import json
-import sys
+from figures import COLORS, draw_json, plt, tidy
 
-try:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-except ImportError:
-    sys.exit(3)
-
-COLORS = ("#1d3557", "#e63946", "#2a9d8f", "#f4a261", "#6d597a", "#457b9d", "#8d99ae")
 LABELS = ("exchange hidden  [%]", "GFlop/s, of alone  [%]")
 
 
@@ -41,8 +30,7 @@ def draw_panel(axes, rows, which):
         reasons = {row["refused"] for row in rows if "refused" in row}
         axes.text(0.5, 0.5, "\n".join(reasons), ha="center", transform=axes.transAxes, wrap=True)
     axes.set(xscale="log", ylim=(-4, 112))
-    axes.grid(True, which="major", color="0.9", lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
 
 
 def draw(result):
@@ -67,19 +55,5 @@ def draw(result):
     return figure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("json")
-    parser.add_argument("images", nargs="+", metavar="image")
-    arguments = parser.parse_args()
-    try:
-        with open(arguments.json) as file:
-            figure = draw(json.load(file))
-        for image in arguments.images:
-            figure.savefig(image)
-    except (OSError, ValueError) as error:
-        sys.exit(f"{' '.join(arguments.images)}: {error}")
-
-
 if __name__ == "__main__":
-    main()
+    draw_json(__doc__, draw)

@@ -10,16 +10,9 @@ import csv
 import math
 import sys
 
-try:
-    import matplotlib
+from figures import COLORS, plt, tidy
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-except ImportError:
-    sys.exit(3)
-
-INK = "#1d3557"
-ACCENT = "#e63946"
+INK, ACCENT = COLORS[:2]
 
 
 def read_spectrum(path):
@@ -43,9 +36,7 @@ def draw(shells, image, title, complete):
     axes.set(xscale="log", yscale="log", title=title)
     axes.set_xlabel(r"wavenumber $k$  [$2\pi / L_{\mathrm{max}}$]")
     axes.set_ylabel(r"$E(k) = \sum_{|\mathbf{k}| \approx k} |\hat{x}_\mathbf{k}|^2$")
-    axes.grid(True, which="major", color="0.88", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
     if shells:
         axes.legend(frameon=False, fontsize="small")
     figure.tight_layout()

@@ -6,19 +6,10 @@ bar. Started by the command; also useful alone:  sweep.py result.json sweep.png 
 Exit status 3 says that Matplotlib is missing.
 """
 
-import argparse
 import json
-import sys
 
-try:
-    import matplotlib
+from figures import COLORS, draw_json, plt, tidy
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-except ImportError:
-    sys.exit(3)
-
-COLORS = ("#1d3557", "#e63946", "#2a9d8f", "#f4a261", "#6d597a", "#457b9d", "#8d99ae", "#bc6c25")
 STYLES = ("-", "--", "-.", ":")
 DIRECTIONS = ("forward", "backward")
 BARS = (
@@ -168,9 +159,7 @@ def draw(result):
     )
     for axes, panel in zip(grid[0], panels, strict=True):
         panel(axes)
-        axes.grid(True, which="major", color="0.9", lw=0.6)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     shape = "x".join(map(str, result["shape"]))
     title = f"{shape} {result['kind']} {result['precision']}, {result['ranks']} ranks, "
     figure.suptitle(title + result["transport"], fontsize="medium")
@@ -178,20 +167,5 @@ def draw(result):
     return figure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("json")
-    parser.add_argument("images", nargs="+", metavar="image")
-    arguments = parser.parse_args()
-    try:
-        with open(arguments.json) as file:
-            result = json.load(file)
-        figure = draw(result)
-        for image in arguments.images:
-            figure.savefig(image)
-    except (OSError, ValueError) as error:
-        sys.exit(f"{' '.join(arguments.images)}: {error}")
-
-
 if __name__ == "__main__":
-    main()
+    draw_json(__doc__, draw)

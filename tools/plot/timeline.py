@@ -5,20 +5,9 @@ Started by the command; also useful alone:  timeline.py trace.json trace.png tra
 Exit status 3 says that Matplotlib is missing.
 """
 
-import argparse
-import json
-import sys
+from figures import COLORS, draw_json, matplotlib, plt
+from matplotlib.patches import Patch
 
-try:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch
-except ImportError:
-    sys.exit(3)
-
-COLORS = ("#1d3557", "#e63946", "#2a9d8f", "#f4a261", "#6d597a", "#457b9d", "#8d99ae", "#bc6c25")
 HATCHES = ("", "////", "....", "xxxx")
 WAITING = "#d9d9d9"
 MOST_RANKS = 16  # more lanes than that cannot be read
@@ -166,19 +155,5 @@ def draw(trace):
     return figure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("json")
-    parser.add_argument("images", nargs="+", metavar="image")
-    arguments = parser.parse_args()
-    try:
-        with open(arguments.json) as file:
-            figure = draw(json.load(file))
-        for image in arguments.images:
-            figure.savefig(image)
-    except (OSError, ValueError) as error:
-        sys.exit(f"{' '.join(arguments.images)}: {error}")
-
-
 if __name__ == "__main__":
-    main()
+    draw_json(__doc__, draw)

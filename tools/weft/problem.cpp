@@ -170,32 +170,6 @@ std::string describe_side(const SideLayout& side) {
   return text;
 }
 
-const char* name_of_kind(Kind kind) {
-  switch (kind) {
-    case Kind::c2c:
-      return "c2c";
-    case Kind::r2c:
-      return "r2c";
-    case Kind::none:
-      return "none";
-  }
-  return "?";
-}
-
-const char* name_of_normalization(Normalization normalization) {
-  switch (normalization) {
-    case Normalization::backward:
-      return "backward";
-    case Normalization::forward:
-      return "forward";
-    case Normalization::ortho:
-      return "ortho";
-    case Normalization::none:
-      return "none";
-  }
-  return "?";
-}
-
 }  // namespace
 
 LayoutRequest SideLayout::request(int rank) const {
@@ -226,14 +200,14 @@ Options Problem::options(int rank) const {
 
 std::string Problem::description() const {
   std::string names;
-  for (Kind kind : kinds) names += std::string(names.empty() ? "" : ",") + name_of_kind(kind);
+  for (Kind kind : kinds) names += std::string(names.empty() ? "" : ",") + name_of(kind);
   return fmt::format(
       "{} kinds {} {} {} -> {}; {} -> {}; {}, normalization {}, {}, exchange {} in {}, progress "
       "{}, "
       "engine {}, {}{}{}",
       to_string(shape), names, precision == Precision::double_ ? "double" : "single",
       real_input ? "real" : "complex", real_output ? "real" : "complex", describe_side(input),
-      describe_side(output), counted(fields, "field"), name_of_normalization(normalization),
+      describe_side(output), counted(fields, "field"), name_of(normalization),
       low_memory ? "in place with low memory"
       : in_place ? "in place"
                  : "out of place",

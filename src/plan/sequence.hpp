@@ -1,0 +1,45 @@
+// Sequence: a path in the order in which a program walks it, and what follows from that order:
+// which transforms share a pass, and how each redistribution is cut into chunks.
+#pragma once
+
+#include <vector>
+
+#include "exchange/exchange.hpp"
+#include "plan/path.hpp"
+
+namespace weft {
+
+/// The array between two actions.
+struct State {
+  Layout layout;
+  Element element;
+};
+
+/// States and actions in program order: those of the path, reversed for backward. actions[i] leads
+/// from states[i] to states[i + 1].
+struct Sequence {
+  std::vector<State> states;
+  std::vector<Action> actions;
+};
+
+/// `input` is the element type of the forward input.
+Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
+                     Direction direction);
+
+/// Where each pass over actions [first, last), all of them transforms, ends; `order` is the memory
+/// order. A transform to real, which comes last, is fused first.
+std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<int>& order,
+                                   std::size_t first, std::size_t last);
+
+/// The redistributions of a path in program order, with the element type that travels.
+struct Hop {
+  Layout from;
+  Layout to;
+  Element element;
+  Cut cut;            ///< along which axes chunks are cut: where most transforms overlap with them
+  int returned = -1;  ///< number of the earlier hop that this one undoes; -1: none
+};
+std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
+                         Element input, Direction direction, const std::vector<int>& order);
+
+}  // namespace weft
