@@ -67,7 +67,8 @@ def section_lines(outcome: dict) -> list[str]:
 def target_lines(outcome: dict) -> list[str]:
     lines = ["", "## Wanted and reached", ""]
     lines += [
-        "Best and worst over both directions and all of Weft's variants that the line is meant for.",
+        "Best and worst over both directions and all of Weft's variants that the line is meant for. Weft's natural output",
+        "is compared with rivals' natural output where that was measured, else with their fastest.",
         "",
     ]
     lines += ["| | where | wanted | best | worst | |", "|---|---|---:|---:|---:|---|"]

@@ -51,14 +51,21 @@ class Section:
             and (row["options"] in EXCHANGES) == exchanges
         ]
 
-    def rival(self, direction: str, libraries, options: str = "") -> dict | None:
-        return fastest(
+    def rival(self, direction: str, libraries, beside: dict, options: str = "") -> dict | None:
+        """The fastest of these libraries; to natural output, where that was measured, if `beside` is."""
+        rows = [
             row
             for row in self.rows
             if row["library"] in libraries
             and row["direction"] == direction
             and options in (row["options"], "")
-        )
+        ]
+        natural = [row for row in rows if is_natural(row)] if is_natural(beside) else []
+        return fastest(natural or rows)
+
+
+def is_natural(row: dict) -> bool:
+    return "natural" in row["options"]
 
 
 Values = Iterable[float]
@@ -104,10 +111,10 @@ def over_rival(
         if section.points < SMALLEST or not only(section):
             return
         for direction in ("forward", "backward"):
-            rival = section.rival(direction, libraries, options)
-            for row in section.weft(direction, exchanges) if rival else ():
-                ratio = row["min_s"] / rival["min_s"]
-                yield 1 / ratio if inverse else ratio
+            for row in section.weft(direction, exchanges):
+                if rival := section.rival(direction, libraries, row, options):
+                    ratio = row["min_s"] / rival["min_s"]
+                    yield 1 / ratio if inverse else ratio
 
     return values
 
