@@ -51,9 +51,9 @@ test-sanitize: setup ## run the tests with the address and undefined-behaviour s
 	$(call build,sanitize)
 	@$(call ctest,sanitize) -LE long
 
-test-tsan: setup ## run the tests with the thread sanitizer
+test-tsan: setup ## run the tests of the library, which start threads, with the thread sanitizer
 	$(call build,tsan)
-	@$(call ctest,tsan) -LE long
+	@$(call ctest,tsan) -R '^unit_tests$$|^mpi_tests\.np[124]$$'
 
 bench: ## compare with the rivals: make bench SIZES="128 256" KINDS=c2c RANKS="1 2" RIVALS=fftw
 	@tools/setup bench
