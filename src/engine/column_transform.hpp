@@ -52,6 +52,7 @@ class ColumnTransform {
     Column<Real>* work;
     LanesIn<Real> in;
     LanesOut<Real> out;
+    std::int64_t ahead = 0;  // rows between the one that is loaded and the one that is fetched
   };
   struct Pass;
   using Run = void (*)(const Pass&, Column<Real>* data, std::int64_t blocks, const Call&);
