@@ -84,9 +84,7 @@ class Library:
     name: str
     program: str  # in build/bench, or a Python file in bench/rivals
     variants: tuple[Variant, ...]
-    best_variants: int = (
-        1  # that narrow runs take: 2 where the natural output layout is another one
-    )
+    best_variants: int = 1  # of a narrow run; 2 where natural output has one of its own
     one_process: bool = False  # threads instead of ranks
     threads_in_ranks: bool = True  # can do several ranks with several threads each
     dimensions: tuple[int, ...] = (1, 2, 3)

@@ -13,9 +13,10 @@
 
 namespace weft {
 
-/// What this thread has done so far happens before what any thread does after acquire(order).
-inline void release(void* order) { __tsan_release(order); }
-inline void acquire(void* order) { __tsan_acquire(order); }
+/// What this thread has done so far happens before what any thread does that has called
+/// happens_after() with the same address since.
+inline void happens_before(void* address) { __tsan_release(address); }
+inline void happens_after(void* address) { __tsan_acquire(address); }
 
 }  // namespace weft
 
@@ -25,8 +26,8 @@ inline void acquire(void* order) { __tsan_acquire(order); }
 
 namespace weft {
 
-inline void release(void* /*order*/) {}
-inline void acquire(void* /*order*/) {}
+inline void happens_before(void* /*address*/) {}
+inline void happens_after(void* /*address*/) {}
 
 }  // namespace weft
 

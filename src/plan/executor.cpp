@@ -266,19 +266,19 @@ bool Executor::has_waited_too_long() {
 WEFT_OPENS_TEAM void Executor::run_task(const Pass& pass, const Task& task) {
   if (threads_.size() == 1) return run_items(pass, task, 0);
   std::exception_ptr failure;
-  release(this);
+  happens_before(this);
 #pragma omp parallel num_threads(static_cast <int>(threads_.size()))
   {
-    acquire(this);
+    happens_after(this);
     try {
       run_items(pass, task, omp_get_thread_num());
     } catch (...) {
 #pragma omp critical(weft_executor_failure)
       failure = std::current_exception();
     }
-    release(this);
+    happens_before(this);
   }
-  acquire(this);
+  happens_after(this);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -25,31 +25,6 @@ void restore_order_within_links(Sequence& sequence) {
   }
 }
 
-}  // namespace
-
-Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
-                     Direction direction) {
-  Sequence sequence;
-  Element element = input;
-  for (std::size_t i = 0; i < path.states.size(); ++i) {
-    sequence.states.push_back({path.states[i], element});
-    if (i == path.actions.size()) break;
-    const Action action = path.actions[i];
-    if (!action.redistributes() &&
-        transforms[static_cast<std::size_t>(action.axis)].input_is_real())
-      element.complex = true;
-    sequence.actions.push_back(action);
-  }
-  if (direction == Direction::backward) {
-    std::reverse(sequence.states.begin(), sequence.states.end());
-    std::reverse(sequence.actions.begin(), sequence.actions.end());
-    restore_order_within_links(sequence);
-  }
-  return sequence;
-}
-
-namespace {
-
 // Two transforms are fused when slices across the slowest axis are small enough for the cache, on
 // every rank.
 bool can_fuse(const Sequence& sequence, const std::vector<int>& order, std::size_t at) {
@@ -64,27 +39,6 @@ bool can_fuse(const Sequence& sequence, const std::vector<int>& order, std::size
       largest = std::max(largest, box.volume() / box.extent(slice) * middle.element.bytes());
   return largest <= 4 * second_level_cache_bytes();
 }
-
-}  // namespace
-
-std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<int>& order,
-                                   std::size_t first, std::size_t last) {
-  if (first == last) return {last};
-  std::vector<std::size_t> ends;
-  const bool to_real =
-      sequence.states[first].element.complex && !sequence.states[last].element.complex;
-  if (!to_real) {
-    for (std::size_t at = first; at < last; ends.push_back(at))
-      at += at + 2 <= last && can_fuse(sequence, order, at) ? 2 : 1;
-  } else {
-    for (std::size_t end = last; end > first;
-         end -= end >= first + 2 && can_fuse(sequence, order, end - 2) ? 2 : 1)
-      ends.insert(ends.begin(), end);
-  }
-  return ends;
-}
-
-namespace {
 
 // Transforms of the pass over actions [at, next) that can be done for one part of `axis` after
 // another.
@@ -134,6 +88,44 @@ bool undoes(const Hop& hop, const Hop& earlier) {
 }
 
 }  // namespace
+
+Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
+                     Direction direction) {
+  Sequence sequence;
+  Element element = input;
+  for (std::size_t i = 0; i < path.states.size(); ++i) {
+    sequence.states.push_back({path.states[i], element});
+    if (i == path.actions.size()) break;
+    const Action action = path.actions[i];
+    if (!action.redistributes() &&
+        transforms[static_cast<std::size_t>(action.axis)].input_is_real())
+      element.complex = true;
+    sequence.actions.push_back(action);
+  }
+  if (direction == Direction::backward) {
+    std::reverse(sequence.states.begin(), sequence.states.end());
+    std::reverse(sequence.actions.begin(), sequence.actions.end());
+    restore_order_within_links(sequence);
+  }
+  return sequence;
+}
+
+std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<int>& order,
+                                   std::size_t first, std::size_t last) {
+  if (first == last) return {last};
+  std::vector<std::size_t> ends;
+  const bool to_real =
+      sequence.states[first].element.complex && !sequence.states[last].element.complex;
+  if (!to_real) {
+    for (std::size_t at = first; at < last; ends.push_back(at))
+      at += at + 2 <= last && can_fuse(sequence, order, at) ? 2 : 1;
+  } else {
+    for (std::size_t end = last; end > first;
+         end -= end >= first + 2 && can_fuse(sequence, order, end - 2) ? 2 : 1)
+      ends.insert(ends.begin(), end);
+  }
+  return ends;
+}
 
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order) {

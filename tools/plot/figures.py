@@ -15,7 +15,7 @@ try:
 except ImportError:
     sys.exit(3)
 
-__all__ = ["COLORS", "draw_json", "matplotlib", "plt", "tidy"]
+__all__ = ["COLORS", "draw_json", "plt", "tidy"]
 
 COLORS = ("#1d3557", "#e63946", "#2a9d8f", "#f4a261", "#6d597a", "#457b9d", "#8d99ae", "#bc6c25")
 

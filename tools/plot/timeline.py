@@ -5,7 +5,8 @@ Started by the command; also useful alone:  timeline.py trace.json trace.png tra
 Exit status 3 says that Matplotlib is missing.
 """
 
-from figures import COLORS, draw_json, matplotlib, plt
+from figures import COLORS, draw_json, plt
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
 HATCHES = ("", "////", "....", "xxxx")
@@ -17,7 +18,7 @@ FAINTEST = 0.35
 
 def shade(color, strength):
     """The color mixed with white; 1 leaves it alone."""
-    red, green, blue = matplotlib.colors.to_rgb(color)
+    red, green, blue = to_rgb(color)
     return tuple(1 - strength * (1 - part) for part in (red, green, blue))
 
 
@@ -106,7 +107,7 @@ def draw_event(axes, event, lanes, style, duration):
     chunk = event["args"]["chunk"]
     if event["cat"] == "exchange" or chunk < 0 or length < NARROWEST_LABEL * duration:
         return
-    red, green, blue = matplotlib.colors.to_rgb(look["facecolor"])
+    red, green, blue = to_rgb(look["facecolor"])
     dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.55
     axes.text(
         begin + length / 2,
