@@ -1,4 +1,4 @@
-// The first program: a plane wave on all ranks, its two modes, and back.   mpirun -n 4 first
+// The first program: a plane wave on all ranks, its mode, and back.   mpirun -n 4 first
 #include <cmath>
 #include <cstdio>
 #include <weft/weft.hpp>
