@@ -28,6 +28,7 @@ contains
       rows = 1
       columns = ranks
       is_real = real_transform /= 0
+      decomp_log = D2D_LOG_QUIET  ! else it leaves a file in the working folder
       call decomp_2d_init(nx, ny, nz, rows, columns, complex_pool=.not. is_real)
       call decomp_2d_fft_init(PHYSICAL_IN_X)
       physical => decomp_2d_fft_get_ph()

@@ -97,6 +97,8 @@ class P3dfftRival final : public bench::Rival {
 std::unique_ptr<bench::Rival> make(const bench::Problem& problem) {
   problem.allow({});
   if (problem.shape.size() != 3) throw bench::Unsupported("P3DFFT++ transforms 3 dimensions");
+  if (problem.real && problem.shape.back() % 2 != 0)  // it takes n of c2r to be 2 (modes - 1)
+    throw bench::Unsupported("P3DFFT++ has no r2c of an odd last extent");
   if (problem.real && problem.single_precision)
     return std::make_unique<P3dfftRival<float>>(problem);
   if (problem.real) return std::make_unique<P3dfftRival<double>>(problem);

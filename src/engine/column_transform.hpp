@@ -4,6 +4,7 @@
 // first pass and stored by the last one, in order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,13 +21,25 @@ struct LanesIn {
   const Real* const* rows = nullptr;
   std::int64_t first = 0;  ///< reals
 };
+
+/// How lanes are stored: `streamed`, past the cache, to addresses that are aligned to packs;
+/// `seamed`, past the cache to any address, one call after another from the first lanes of the rows
+/// to the last: what does not fill a cache line waits for the lanes that the next call stores.
+enum class LaneStore : int { cached, streamed, seamed };
+
 template <class Real>
 struct LanesOut {
   Real* const* rows = nullptr;
   std::int64_t first = 0;  ///< reals
   Real factor = 1;         ///< multiplies what is stored
-  bool streaming = false;  ///< past the cache; addresses are then aligned to packs
+  LaneStore store = LaneStore::cached;
+  Pack<Real>* seam = nullptr;  ///< one for each row, what waits; for `seamed`
+  bool opens = false;          ///< these are the first lanes of the rows; for `seamed`
 };
+
+/// Stores what waits after the last call: `out.first` is where the rows end.
+template <class Real>
+void close_seam(const LanesOut<Real>& out, std::int64_t rows);
 
 template <class Real>
 class ColumnTransform {
@@ -45,14 +58,26 @@ class ColumnTransform {
   void run(Column<Real>* work) const { run(work, {}, {}); }
   /// The same from `in` to `out`, which may be the same memory. Without rows of one, the elements
   /// are in `work`, or stay there.
-  void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out) const;
+  void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out) const {
+    run(work, in, out, 1);
+  }
+  /// The same for several packs of lanes next to each other, from rows to rows; each has
+  /// work_columns() of `work`.
+  void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
+           int packs) const;
+  /// With how many packs at once memory is used best.
+  int packs_at_once() const noexcept;
 
  private:
+  class Fetch;
   struct Call {
     Column<Real>* work;
     LanesIn<Real> in;
     LanesOut<Real> out;
-    std::int64_t ahead = 0;  // rows between the one that is loaded and the one that is fetched
+    int packs;
+    std::int64_t pack_columns;  // from the work of a pack to that of the next
+    Fetch* fetch;               // what the next call will load
+    std::int64_t ahead;  // rows between the one that is loaded and the one that is fetched, or 0
   };
   struct Pass;
   using Run = void (*)(const Pass&, Column<Real>* data, std::int64_t blocks, const Call&);
@@ -66,14 +91,21 @@ class ColumnTransform {
     std::int64_t spare = 0;                     // column from which on run_any() may keep sums
     Run run = nullptr;
     Run load = nullptr;   // as the first pass; null where there is no such
-    Run store = nullptr;  // as the last pass
-    Run stream = nullptr;
+    std::array<Run, 3> store{};  // as the last pass, for each LaneStore
   };
-  enum class Place { work, lanes, streamed };
+  enum class Place { work, lanes, streamed, seamed };
+  static constexpr LaneStore store_of(Place to) {
+    return to == Place::streamed ? LaneStore::streamed
+           : to == Place::seamed ? LaneStore::seamed
+                                 : LaneStore::cached;
+  }
 
   template <int kRadix, Place kFrom, Place kTo>
   static void run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                            const Call& call);
+  template <int kRadix, LaneStore kStore>
+  static void store_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
+                             const Call& call);
   static void run_any(const Pass& pass, Column<Real>* data, std::int64_t blocks, const Call& call);
   template <int kRadix>
   static void choose_unrolled(Pass& pass);
@@ -81,6 +113,8 @@ class ColumnTransform {
   void find_positions(Direction direction);
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;
+  void run_passes(std::size_t first, std::size_t last, Column<Real>* data, const Call& call) const;
+  void store_all(const Column<Real>* work, const LanesOut<Real>& out) const;
   void descend(std::size_t first, Column<Real>* data, const Call& call) const;
   void make_chirp();
   void run_chirp(Column<Real>* work) const;

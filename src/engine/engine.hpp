@@ -53,8 +53,7 @@ class Batch {
   /// True when run_rows() may be called too: for c2c of lanes, whose distances are 1.
   virtual bool takes_rows() const { return false; }
   /// run() with rows that lie anywhere, multiplied by `factor`. `streaming`: stores go past the
-  /// cache; every row of `out` is then aligned to cache lines. The rows of `out` may be those of
-  /// `in`, but a lane may not lie where another one does.
+  /// cache. The rows of `out` may be those of `in`, but a lane may not lie where another one does.
   virtual void run_rows(const RowsOfLanes& /*in*/, const RowsOfLanes& /*out*/, double /*factor*/,
                         bool /*streaming*/, void* /*scratch*/) const {}
 };
@@ -74,6 +73,9 @@ std::span<const Engine* const> engine_table();
 
 /// The engine of that name. Throws Error(unavailable) with the names that exist.
 const Engine& engine_named(std::string_view name);
+
+/// How many transforms a batch should have at least, for its `kind`, `precision`, `n` and strides.
+std::int64_t fewest_together(const BatchSpec& spec);
 
 /// Seconds of one run of a batch of `spec` on this rank: minimum of a few repetitions, about a
 /// millisecond in all. Rows are measured on data that comes from memory when `cold`, lanes in

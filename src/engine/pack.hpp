@@ -70,6 +70,39 @@ template <class Real>
   std::memcpy(to, &pack, sizeof pack);
 }
 
+#if defined(__AVX512F__)
+inline constexpr bool kHasSeams = true;
+
+/// The last `reals` of `before`, followed by the first ones of `after`.
+template <class Real>
+[[gnu::always_inline]] inline Pack<Real> meet(const Pack<Real>& before, const Pack<Real>& after,
+                                              std::int64_t reals) {
+  const std::int64_t first = kWidth<Real> - reals;
+  if constexpr (sizeof(Real) == 4) {
+    const __m512i count =
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i from = _mm512_add_epi32(count, _mm512_set1_epi32(static_cast<int>(first)));
+    return (Pack<Real>)_mm512_permutex2var_ps((__m512)before, from, (__m512)after);
+  } else {
+    const __m512i count = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i from = _mm512_add_epi64(count, _mm512_set1_epi64(first));
+    return (Pack<Real>)_mm512_permutex2var_pd((__m512d)before, from, (__m512d)after);
+  }
+}
+/// Stores lanes `begin` to `end` (past the last one) of what would lie at `to`.
+template <class Real>
+[[gnu::always_inline]] inline void store_part(Real* to, const Pack<Real>& pack, std::int64_t begin,
+                                              std::int64_t end) {
+  const auto mask = (1U << end) - (1U << begin);
+  if constexpr (sizeof(Real) == 4)
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), (__m512)pack);
+  else
+    _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask), (__m512d)pack);
+}
+#else
+inline constexpr bool kHasSeams = false;
+#endif
+
 /// Complex numbers that follow one another in `low` and `high`, with their parts apart.
 template <class Real>
 [[gnu::always_inline]] inline Column<Real> split(const Pack<Real>& low, const Pack<Real>& high) {

@@ -23,8 +23,9 @@ class WeftBatch : public Batch {
   explicit WeftBatch(const BatchSpec& spec) : spec_(spec), transform_(spec.n, spec.direction) {}
 
   std::int64_t scratch_bytes() const override {
-    return transform_.work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-           2 * spec_.n * static_cast<std::int64_t>(sizeof(void*));
+    return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
+           spec_.n * static_cast<std::int64_t>(
+                         std::max(2 * sizeof(void*), takes_rows() ? sizeof(Pack<Real>) : 0));
   }
 
   void run(void* in, void* out, void* scratch) const override {
@@ -45,20 +46,42 @@ class WeftBatch : public Batch {
                 void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
     const auto* from = reinterpret_cast<const Real* const*>(in.data());
-    const auto* to = reinterpret_cast<Real* const*>(out.data());
-    const auto scale = static_cast<Real>(factor);
+    LanesOut<Real> to{.rows = reinterpret_cast<Real* const*>(out.data()),
+                      .factor = static_cast<Real>(factor),
+                      .store = store_for(out, streaming),
+                      .seam = reinterpret_cast<Pack<Real>*>(work + work_columns()),
+                      .opens = true};
     std::int64_t first = 0;
-    for (; first + kWidth<Real> <= spec_.count; first += kWidth<Real>)
-      transform_.run(work, {from, 2 * first}, {to, 2 * first, scale, streaming});
+    while (first + kWidth<Real> <= spec_.count) {
+      const auto packs = static_cast<int>(std::min<std::int64_t>(
+          transform_.packs_at_once(), (spec_.count - first) / kWidth<Real>));
+      transform_.run(work, {from, 2 * first}, to, packs);
+      first += packs * std::int64_t{kWidth<Real>};
+      to.first = 2 * first;
+      to.opens = false;
+    }
+    if (to.store == LaneStore::seamed && first > 0) close_seam(to, spec_.n);
     if (first == spec_.count) return;
     const std::int64_t left = spec_.count - first;
     for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(from[j] + 2 * first, left);
     transform_.run(work);
     for (std::int64_t k = 0; k < spec_.n; ++k)
-      store_first_lanes(work[transform_.position(k)], scale, to[k] + 2 * first, left);
+      store_first_lanes(work[transform_.position(k)], to.factor, to.rows[k] + 2 * first, left);
   }
 
  private:
+  std::int64_t work_columns() const {
+    return transform_.work_columns() * (takes_rows() ? transform_.packs_at_once() : 1);
+  }
+
+  static LaneStore store_for(const RowsOfLanes& rows, bool streaming) {
+    if (!streaming) return LaneStore::cached;
+    std::uintptr_t bits = 0;
+    for (const std::byte* row : rows) bits |= reinterpret_cast<std::uintptr_t>(row);
+    if (bits % kPackBytes == 0) return LaneStore::streamed;
+    return kHasSeams ? LaneStore::seamed : LaneStore::cached;
+  }
+
   /// Signals `first` and following; `parts` is the number of reals of an element. May be empty.
   template <class Value>
   Sheet<Value> sheet(Value* base, Side side, std::int64_t first, int parts) const {
@@ -69,7 +92,7 @@ class WeftBatch : public Batch {
 
   // Whole packs of lanes go straight through the transform, others by way of its work.
   void run_c2c(Real* in, Real* out, Column<Real>* work) const {
-    auto** const in_rows = reinterpret_cast<Real**>(work + transform_.work_columns());
+    auto** const in_rows = reinterpret_cast<Real**>(work + work_columns());
     auto** const out_rows = in_rows + spec_.n;
     const bool lanes_in = spec_.in_distance == 1;
     const bool lanes_out = spec_.out_distance == 1;

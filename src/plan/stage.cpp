@@ -45,13 +45,6 @@ bool share_a_slot(const std::vector<Port>& a, const std::vector<Port>& b) {
   return false;
 }
 
-// True when not all rows of the sink begin where a cache line does.
-bool has_ragged_rows(const StageSpec& spec) {
-  return std::any_of(spec.sinks.begin(), spec.sinks.end(), [&](const Port& port) {
-    return port.view.strides[spec.axis] * spec.sink_element.bytes() % kLineBytes != 0;
-  });
-}
-
 }  // namespace
 
 Stage::Stage(StageSpec spec) : spec_(std::move(spec)) {
@@ -100,18 +93,14 @@ void Stage::choose_lanes() {
     best = distance;
   }
   rows_ = best != 1;
-  const std::int64_t most = std::max(spec_.source_element.bytes(), spec_.sink_element.bytes());
-  const std::int64_t least = std::min(spec_.source_element.bytes(), spec_.sink_element.bytes());
-  const std::int64_t points = std::max<std::int64_t>(1, spec_.n);
-  // Two lines of neighbours fill the vector registers of any engine, however long the pencils are
-  // (16384 points, engine weft: 67 ms with two lines where one takes 150).
-  const std::int64_t together = 2 * kLineBytes / least;
-  // Where a row of lanes begins and ends within lines, these are written twice: rows are worth
-  // their length there, even if the tile outgrows the cache (4096 x 4096 r2c: 15 ms, four times as
-  // wide 11).
-  const std::int64_t fewest = has_ragged_rows(spec_) ? 4 * together : together;
-  lanes_ = kTileBytes / (points * most);
-  lanes_ = std::clamp(lanes_ / together * together, fewest, kMostLanes);
+  const std::int64_t bytes = std::max(spec_.source_element.bytes(), spec_.sink_element.bytes());
+  const std::int64_t fewest = fewest_together({.kind = spec_.kind,
+                                               .precision = spec_.source_element.precision,
+                                               .n = spec_.n,
+                                               .in_stride = rows_ ? 1 : 2,
+                                               .out_stride = rows_ ? 1 : 2});
+  lanes_ = kTileBytes / (bytes * std::max<std::int64_t>(1, spec_.n));
+  lanes_ = std::clamp(lanes_ / fewest * fewest, fewest, kMostLanes);
 }
 
 void Stage::choose_direct() {
@@ -204,6 +193,7 @@ void Stage::choose_rows() {
   if (rows_from_source_ && rows_to_sink_ && share_a_slot(spec_.sources, spec_.sinks) &&
       !same_views(spec_.sources, spec_.sinks))
     rows_to_sink_ = false;
+  if (rows_from_source_ && rows_to_sink_) tile_bytes_ = 0;
 }
 
 // The addresses of the rows of both sides.
@@ -292,34 +282,24 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
     }
 }
 
-// Where each row of the tile is on one side; true when all are aligned to cache lines.
-bool Stage::find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
+// Where each row of the tile is on one side.
+void Stage::find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
                       std::int64_t element_bytes, std::byte** rows) const {
-  std::uintptr_t bits = 0;
   for (std::size_t s = first; s < last; ++s) {
     const Segment& segment = tiling_.segments[s];
     std::byte* row = address(segment, tile, element_bytes, call);
     const std::int64_t pitch = segment.strides[spec_.axis] * element_bytes;
-    for (std::int64_t j = 0; j < segment.count; ++j, row += pitch) {
-      rows[segment.begin + j] = row;
-      bits |= reinterpret_cast<std::uintptr_t>(row);
-    }
+    for (std::int64_t j = 0; j < segment.count; ++j, row += pitch) rows[segment.begin + j] = row;
   }
-  return bits % static_cast<std::uintptr_t>(kLineBytes) == 0;
 }
 
-// Runs a tile without it, where lines can be written whole; else only its store needs it.
-bool Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
+// Runs a tile without it, or with one for one side only.
+void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
                      std::byte* workspace) const {
   const Cell& cell = tiling_.cells[tile.cell];
   const std::int64_t bytes = spec_.source_element.bytes();
   auto** in = reinterpret_cast<std::byte**>(workspace + 2 * tile_bytes_);
   auto** out = in + spec_.n;
-  const bool streaming = spec_.store_mode == StoreMode::streaming;
-  const bool to_sink =
-      rows_to_sink_ &&
-      (find_rows(cell.first_sink, cell.last_sink, tile, call, bytes, out) || !streaming);
-  if (!rows_from_source_ && !to_sink) return false;
   const auto rows_of_tile = [&](std::byte** rows) {
     const std::int64_t pitch = shape_of(tile.lanes, spec_.n, spec_.source_element).row * bytes;
     for (std::int64_t j = 0; j < spec_.n; ++j) rows[j] = workspace + j * pitch;
@@ -330,12 +310,15 @@ bool Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     load(tile, call, workspace);
     rows_of_tile(in);
   }
-  if (!to_sink) rows_of_tile(out);
+  if (rows_to_sink_)
+    find_rows(cell.first_sink, cell.last_sink, tile, call, bytes, out);
+  else
+    rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
-  batch.run_rows({in, rows}, {out, rows}, to_sink ? spec_.factor : 1, to_sink && streaming,
+  batch.run_rows({in, rows}, {out, rows}, rows_to_sink_ ? spec_.factor : 1,
+                 rows_to_sink_ && spec_.store_mode == StoreMode::streaming,
                  workspace + 2 * tile_bytes_ + row_bytes());
-  if (!to_sink) store(tile, call, workspace);
-  return true;
+  if (!rows_to_sink_) store(tile, call, workspace);
 }
 
 void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
@@ -343,7 +326,7 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
   if (!spec_.transforms) return copy_through(tile, call);
   const Cell& cell = tiling_.cells[tile.cell];
   const Batch& batch = *batches_[batch_of_tile_[static_cast<std::size_t>(tile_number)]];
-  if ((rows_from_source_ || rows_to_sink_) && run_rows(tile, batch, call, workspace)) return;
+  if (rows_from_source_ || rows_to_sink_) return run_rows(tile, batch, call, workspace);
   std::byte* in = workspace;
   std::byte* out = spec_.kind == BatchKind::c2c ? workspace : workspace + tile_bytes_;
   if (direct_source_)

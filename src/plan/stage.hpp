@@ -79,8 +79,8 @@ class Stage {
   void copy_through(const Tile& tile, const Call& call) const;
   void choose_rows();
   std::int64_t row_bytes() const;
-  bool run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
-  bool find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
+  void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
+  void find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
                  std::int64_t element_bytes, std::byte** rows) const;
 
   StageSpec spec_;

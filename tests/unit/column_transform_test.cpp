@@ -272,7 +272,7 @@ void expect_rows_transformed(const RowsCase& c, Direction direction, double fact
   const auto batch = engine_named("weft").make(spec);
   ASSERT_TRUE(batch->takes_rows());
   Rows<Real> in(c.n, c.count, c.misfit);
-  Rows<Real> other(c.n, c.count, c.streaming ? 0 : c.misfit);
+  Rows<Real> other(c.n, c.count, c.misfit);
   Rows<Real>& out = c.in_place ? in : other;
   for (std::int64_t j = 0; j < c.n; ++j)
     for (std::int64_t i = 0; i < c.count; ++i) {
@@ -311,12 +311,13 @@ TYPED_TEST(EngineParts, RowsAreTransformedWhereverTheyLie) {
 TYPED_TEST(EngineParts, RowsAreStreamed) {
   constexpr std::int64_t kLanes = kWidth<TypeParam>;
   for (const std::int64_t n : {1, 8, 60, 61, 134, 900})
-    for (const std::int64_t count : {kLanes, 3 * kLanes, 2 * kLanes + 1})
-      for (const bool in_place : {false, true}) {
-        const RowsCase c{n, count, in_place ? 0 : 2, true, in_place};
-        expect_rows_transformed<TypeParam>(c, Direction::forward, 0.25);
-        expect_rows_transformed<TypeParam>(c, Direction::backward, 1);
-      }
+    for (const std::int64_t count : {kLanes, 3 * kLanes, 2 * kLanes + 1, 5 * kLanes})
+      for (const std::int64_t misfit : {0, 2, 3, 6})
+        for (const bool in_place : {false, true}) {
+          const RowsCase c{n, count, misfit, true, in_place};
+          expect_rows_transformed<TypeParam>(c, Direction::forward, 0.25);
+          expect_rows_transformed<TypeParam>(c, Direction::backward, 1);
+        }
 }
 
 }  // namespace
