@@ -139,37 +139,6 @@ template <class Real>
 
 }  // namespace
 
-/// Fetches the lanes that follow, piece by piece: memory can take only so many requests at a time.
-template <class Real>
-class ColumnTransform<Real>::Fetch {
- public:
-  Fetch(const LanesIn<Real>& in, std::int64_t rows, int packs)
-      : row_(in.rows),
-        end_(in.rows == nullptr ? nullptr : in.rows + rows),
-        first_(in.first + 2 * kWidth<Real> * packs),
-        last_(first_ + 2 * kWidth<Real> * packs),
-        at_(first_) {}
-
-  [[gnu::always_inline]] void piece() {
-    if (row_ == end_) return;
-    const Real* const from = *row_ + at_;
-#pragma GCC unroll 4
-    for (int line = 0; line < kLines; ++line) __builtin_prefetch(from + line * kWidth<Real>, 0, 2);
-    at_ += kLines * kWidth<Real>;
-    if (at_ < last_) return;
-    at_ = first_;
-    ++row_;
-  }
-
- private:
-  static constexpr int kLines = 4;
-  const Real* const* row_;
-  const Real* const* end_;
-  std::int64_t first_;
-  std::int64_t last_;
-  std::int64_t at_;
-};
-
 template <class Real>
 void close_seam(const LanesOut<Real>& out, std::int64_t rows) {
   if constexpr (kHasSeams)
@@ -302,13 +271,20 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
   const bool early =
       packs_at_once() * n_ * static_cast<std::int64_t>(sizeof(Column<Real>)) <= kPacksBytes;
-  Fetch fetch(early ? in : LanesIn<Real>{}, n_, packs);
-  const Call call{work, in, out, packs, work_columns(), &fetch, early ? 0 : kRowsAhead};
-  if (in.rows != nullptr && !loads_and_stores())
-    for (std::int64_t j = 0; j < n_; ++j) work[j] = load_lanes(in, j);
-  if (chirp_.transform) run_chirp(work);
-  if (!passes_.empty()) descend(0, work, call);
-  if (out.rows != nullptr && !loads_and_stores()) store_all(work, out);
+  const std::int64_t next = in.first + 2 * kWidth<Real> * packs;
+  Fetch<Real> fetch = early && in.rows != nullptr
+                          ? Fetch<Real>(in.rows, n_, next, next + 2 * kWidth<Real> * packs)
+                          : Fetch<Real>();
+  run({work, in, out, packs, work_columns(), &fetch, early ? 0 : kRowsAhead});
+}
+
+template <class Real>
+void ColumnTransform<Real>::run(const Call& call) const {
+  if (call.in.rows != nullptr && !loads_and_stores())
+    for (std::int64_t j = 0; j < n_; ++j) call.work[j] = load_lanes(call.in, j);
+  if (chirp_.transform) run_chirp(call.work);
+  if (!passes_.empty()) descend(0, call.work, call);
+  if (call.out.rows != nullptr && !loads_and_stores()) store_all(call.work, call.out);
 }
 
 template <class Real>
@@ -361,8 +337,7 @@ void ColumnTransform<Real>::descend(std::size_t first, Column<Real>* data, const
   const Pass& pass = passes_[first];
   const bool is_small =
       pass.length * static_cast<std::int64_t>(sizeof(Column<Real>)) <= kBlockBytes;
-  if (is_small || first + 1 == passes_.size())
-    return run_passes(first, passes_.size(), data, call);
+  if (is_small || first + 1 == passes_.size()) return run_passes(first, passes_.size(), data, call);
   run_passes(first, first + 1, data, call);
   for (int q = 0; q < pass.radix; ++q)
     descend(first + 1, data + q * (pass.length / pass.radix), call);

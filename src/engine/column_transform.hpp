@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/butterfly.hpp"
+#include "engine/fetch.hpp"
 #include "weft/kinds.hpp"
 
 namespace weft {
@@ -54,29 +55,28 @@ class ColumnTransform {
     return positions_[static_cast<std::size_t>(k)];
   }
 
-  /// Transforms work[0], ..., work[n - 1], without scaling.
-  void run(Column<Real>* work) const { run(work, {}, {}); }
-  /// The same from `in` to `out`, which may be the same memory. Without rows of one, the elements
-  /// are in `work`, or stay there.
-  void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out) const {
-    run(work, in, out, 1);
+  /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
+  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch); }
+  /// The same, stored to `out`.
+  void run(Column<Real>* work, const LanesOut<Real>& out, Fetch<Real> fetch) const {
+    run({work, {}, out, 1, work_columns(), &fetch, 0});
   }
-  /// The same for several packs of lanes next to each other, from rows to rows; each has
-  /// work_columns() of `work`.
+  /// The same from `in` to `out`, which may be the same memory, for several packs of lanes next to
+  /// each other, each of which has work_columns() of `work`. Without rows of one of them the
+  /// elements are in `work`, or stay there. Fetches as many packs that follow.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
-           int packs) const;
+           int packs = 1) const;
   /// With how many packs at once memory is used best.
   int packs_at_once() const noexcept;
 
  private:
-  class Fetch;
   struct Call {
     Column<Real>* work;
     LanesIn<Real> in;
     LanesOut<Real> out;
     int packs;
     std::int64_t pack_columns;  // from the work of a pack to that of the next
-    Fetch* fetch;               // what the next call will load
+    Fetch<Real>* fetch;         // what a later call will load
     std::int64_t ahead;  // rows between the one that is loaded and the one that is fetched, or 0
   };
   struct Pass;
@@ -90,7 +90,7 @@ class ColumnTransform {
     const std::int64_t* frequencies = nullptr;  // of each position, for the last pass
     std::int64_t spare = 0;                     // column from which on run_any() may keep sums
     Run run = nullptr;
-    Run load = nullptr;   // as the first pass; null where there is no such
+    Run load = nullptr;          // as the first pass; null where there is no such
     std::array<Run, 3> store{};  // as the last pass, for each LaneStore
   };
   enum class Place { work, lanes, streamed, seamed };
@@ -113,6 +113,7 @@ class ColumnTransform {
   void find_positions(Direction direction);
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;
+  void run(const Call& call) const;
   void run_passes(std::size_t first, std::size_t last, Column<Real>* data, const Call& call) const;
   void store_all(const Column<Real>* work, const LanesOut<Real>& out) const;
   void descend(std::size_t first, Column<Real>* data, const Call& call) const;

@@ -180,11 +180,13 @@ double measure_batch(const Engine& engine, const BatchSpec& spec, bool cold) {
 }
 
 // Rows: two lines of neighbours fill the vector registers of any engine, however long the rows are
-// (16384 points, engine weft: 67 ms with two lines where one takes 150). Lanes: memory likes pieces of 512 bytes, even if the tile outgrows the cache.
+// (16384 points, engine weft: 67 ms with two lines where one takes 150). Lanes: memory likes pieces
+// of 512 bytes, even if the tile outgrows the cache.
 std::int64_t fewest_together(const BatchSpec& spec) {
   const std::int64_t real_bytes = spec.precision == Precision::double_ ? 8 : 4;
   const bool is_lanes = spec.kind == BatchKind::c2c && spec.in_stride != 1;
-  return is_lanes ? 512 / (2 * real_bytes) : 128 / (spec.kind == BatchKind::c2c ? 2 * real_bytes : real_bytes);
+  return is_lanes ? 512 / (2 * real_bytes)
+                  : 128 / (spec.kind == BatchKind::c2c ? 2 * real_bytes : real_bytes);
 }
 
 std::vector<std::string> engines() {

@@ -40,6 +40,24 @@ struct BatchSpec {
 /// Where the rows of a batch of lanes begin: element j of transform i is at rows[j], i elements on.
 using RowsOfLanes = std::span<std::byte* const>;
 
+/// Some elements of all transforms of a batch: element `begin` + j of transform i is at base + j *
+/// stride + i * distance, in elements, for j < `count`.
+struct Piece {
+  std::byte* base = nullptr;
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  std::int64_t stride = 1;
+  std::int64_t distance = 1;
+};
+/// All elements of one side of a batch, in pieces.
+using Pieces = std::span<const Piece>;
+
+/// How results are stored: multiplied by `factor`, past the cache if `streaming`.
+struct Storing {
+  double factor = 1;
+  bool streaming = false;
+};
+
 /// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c
 /// leave `in` unchanged, c2r may destroy it. run() may be called by several threads at once on
 /// different data.
@@ -52,16 +70,24 @@ class Batch {
 
   /// True when run_rows() may be called too: for c2c of lanes, whose distances are 1.
   virtual bool takes_rows() const { return false; }
-  /// run() with rows that lie anywhere, multiplied by `factor`. `streaming`: stores go past the
-  /// cache. The rows of `out` may be those of `in`, but a lane may not lie where another one does.
-  virtual void run_rows(const RowsOfLanes& /*in*/, const RowsOfLanes& /*out*/, double /*factor*/,
-                        bool /*streaming*/, void* /*scratch*/) const {}
+  /// run() with rows that lie anywhere. The rows of `out` may be those of `in`, but a lane may not
+  /// lie where another one does.
+  virtual void run_rows(const RowsOfLanes& /*in*/, const RowsOfLanes& /*out*/,
+                        const Storing& /*storing*/, void* /*scratch*/) const {}
+
+  /// run() on pieces, instead of what the BatchSpec says of strides, if the engine takes_pieces();
+  /// leaves `in` unchanged. A transform may lie in the same memory on both sides, but not where
+  /// another one does.
+  virtual void run_pieces(Pieces /*in*/, Pieces /*out*/, const Storing& /*storing*/,
+                          void* /*scratch*/) const {}
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
+  /// True when its batches do run_pieces().
+  virtual bool takes_pieces() const { return false; }
   /// Why this engine cannot do `spec`; empty when it can.
   virtual std::string refusal(const BatchSpec& spec) const = 0;
   /// Plans a batch. Throws Error(engine_failure).

@@ -79,8 +79,7 @@ template <class Real>
                                               std::int64_t reals) {
   const std::int64_t first = kWidth<Real> - reals;
   if constexpr (sizeof(Real) == 4) {
-    const __m512i count =
-        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i from = _mm512_add_epi32(count, _mm512_set1_epi32(static_cast<int>(first)));
     return (Pack<Real>)_mm512_permutex2var_ps((__m512)before, from, (__m512)after);
   } else {

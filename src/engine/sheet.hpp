@@ -27,6 +27,51 @@ inline bool is_rows(const Sheet<Real>& sheet, int width) {
   return sheet.stride == 1 && sheet.signals == width;
 }
 
+/// Stores of rows, a pack of each at a time, past the cache and wherever they lie: what does not
+/// fill a cache line waits for the next pack.
+template <class Real>
+class RowStream {
+ public:
+  /// Row i begins at base + i * pitch.
+  RowStream(Real* base, std::int64_t pitch) {
+    for (int i = 0; i < kWidth<Real>; ++i) {
+      Real* const row = base + i * pitch;
+      past_[i] = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) / sizeof(Real) %
+                                           kWidth<Real>);
+      line_[i] = row - past_[i];
+      waits_[i] = Pack<Real>{};
+    }
+  }
+
+  [[gnu::always_inline]] void put(const Pack<Real>* packs) {
+    if constexpr (kHasSeams) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kWidth<Real>; ++i) {
+        const Pack<Real> line = meet<Real>(waits_[i], packs[i], past_[i]);
+        if (opens_ && past_[i] != 0)
+          store_part(line_[i], line, past_[i], kWidth<Real>);
+        else
+          stream_pack(line_[i], line);
+        line_[i] += kWidth<Real>;
+        waits_[i] = packs[i];
+      }
+      opens_ = false;
+    }
+  }
+
+  void close() {
+    if constexpr (kHasSeams)
+      for (int i = 0; i < kWidth<Real> && !opens_; ++i)
+        store_part(line_[i], meet<Real>(waits_[i], waits_[i], past_[i]), 0, past_[i]);
+  }
+
+ private:
+  bool opens_ = true;
+  std::int64_t past_[kWidth<Real>];  // reals of the row in the line before it
+  Real* line_[kWidth<Real>];
+  Pack<Real> waits_[kWidth<Real>];
+};
+
 /// Calls put(j, column) for each of `points` complex elements of the signals.
 template <class Real, class Put>
 void read_complex(const Sheet<const Real>& sheet, std::int64_t points, Put put) {
@@ -60,9 +105,28 @@ void read_complex(const Sheet<const Real>& sheet, std::int64_t points, Put put) 
   }
 }
 
+/// Runs `squares` with what stores a pack of each row, at element j; `parts` are reals per element.
+template <class Real, class Squares>
+[[gnu::always_inline]] inline void store_squares(const Sheet<Real>& sheet, std::int64_t parts,
+                                                 bool streaming, const std::int64_t& j,
+                                                 Squares squares) {
+  if (streaming && kHasSeams) {
+    RowStream<Real> stream(sheet.base, parts * sheet.distance);
+    squares([&](const Pack<Real>* square) WEFT_INLINE { stream.put(square); });
+    stream.close();
+  } else {
+    squares([&](const Pack<Real>* square) WEFT_INLINE {
+#pragma GCC unroll 16
+      for (int i = 0; i < kWidth<Real>; ++i)
+        store_pack(sheet.base + parts * (j + i * sheet.distance), square[i]);
+    });
+  }
+}
+
 /// Stores get(j) as element j of the signals, for each of `points` complex elements.
+/// `streaming`: rows go past the cache, where the processor can.
 template <class Real, class Get>
-void write_complex(const Sheet<Real>& sheet, std::int64_t points, Get get) {
+void write_complex(const Sheet<Real>& sheet, std::int64_t points, Get get, bool streaming = false) {
   constexpr int kLanes = kWidth<Real>;
   std::int64_t j = 0;
   if (is_lanes(sheet, kLanes)) {
@@ -73,19 +137,20 @@ void write_complex(const Sheet<Real>& sheet, std::int64_t points, Get get) {
       store_pack(to + kLanes, high);
     }
   } else if (is_rows(sheet, kLanes)) {
-    for (; j + kLanes / 2 <= points; j += kLanes / 2) {
-      Pack<Real> square[kLanes];
+    const auto squares = [&](auto store) WEFT_INLINE {
+      for (; j + kLanes / 2 <= points; j += kLanes / 2) {
+        Pack<Real> square[kLanes];
 #pragma GCC unroll 16
-      for (int p = 0; p < kLanes / 2; ++p) {
-        const Column<Real> column = get(j + p);
-        square[2 * p] = column.re;
-        square[2 * p + 1] = column.im;
+        for (int p = 0; p < kLanes / 2; ++p) {
+          const Column<Real> column = get(j + p);
+          square[2 * p] = column.re;
+          square[2 * p + 1] = column.im;
+        }
+        transpose<Real>(square);
+        store(square);
       }
-      transpose<Real>(square);
-#pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i)
-        store_pack(sheet.base + 2 * (j + i * sheet.distance), square[i]);
-    }
+    };
+    store_squares(sheet, 2, streaming, j, squares);
   }
   for (; j < points; ++j) {
     const Column<Real> column = get(j);
@@ -124,20 +189,22 @@ void read_real(const Sheet<const Real>& sheet, std::int64_t points, Put put) {
 
 /// Stores get(j) as element j of the signals, for each of `points` real elements.
 template <class Real, class Get>
-void write_real(const Sheet<Real>& sheet, std::int64_t points, Get get) {
+void write_real(const Sheet<Real>& sheet, std::int64_t points, Get get, bool streaming = false) {
   constexpr int kLanes = kWidth<Real>;
   std::int64_t j = 0;
   if (is_lanes(sheet, kLanes)) {
     for (; j < points; ++j) store_pack(sheet.base + j * sheet.stride, get(j));
   } else if (is_rows(sheet, kLanes)) {
-    for (; j + kLanes <= points; j += kLanes) {
-      Pack<Real> square[kLanes];
+    const auto squares = [&](auto store) WEFT_INLINE {
+      for (; j + kLanes <= points; j += kLanes) {
+        Pack<Real> square[kLanes];
 #pragma GCC unroll 16
-      for (int p = 0; p < kLanes; ++p) square[p] = get(j + p);
-      transpose<Real>(square);
-#pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) store_pack(sheet.base + j + i * sheet.distance, square[i]);
-    }
+        for (int p = 0; p < kLanes; ++p) square[p] = get(j + p);
+        transpose<Real>(square);
+        store(square);
+      }
+    };
+    store_squares(sheet, 1, streaming, j, squares);
   }
   for (; j < points; ++j) {
     const Pack<Real> pack = get(j);

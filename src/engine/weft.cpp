@@ -17,6 +17,9 @@ namespace {
 /// Longer signals outgrow the cache, where others are better.
 constexpr std::int64_t kLongest = 32768;
 
+/// Rows that take more are not fetched ahead: they would displace what is transformed.
+constexpr std::int64_t kMostFetchedBytes = 1024 * 1024;
+
 template <class Real>
 class WeftBatch : public Batch {
  public:
@@ -29,32 +32,50 @@ class WeftBatch : public Batch {
   }
 
   void run(void* in, void* out, void* scratch) const override {
-    auto* from = static_cast<Real*>(in);
-    auto* to = static_cast<Real*>(out);
+    const bool are_lanes = spec_.in_distance == 1 || spec_.out_distance == 1;
+    if (spec_.kind == BatchKind::c2c && are_lanes)
+      return run_lanes(static_cast<Real*>(in), static_cast<Real*>(out), scratch);
+    const Piece from = whole(in, Side::in);
+    const Piece to = whole(out, Side::out);
+    run_pieces({&from, 1}, {&to, 1}, {}, scratch);
+  }
+
+  void run_pieces(Pieces in, Pieces out, const Storing& storing, void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
-    if (spec_.kind == BatchKind::c2c) return run_c2c(from, to, work);
-    for (std::int64_t first = 0; first < spec_.count; first += 2 * std::int64_t{kWidth<Real>})
-      spec_.kind == BatchKind::r2c ? run_r2c(from, to, first, work)
-                                   : run_c2r(from, to, first, work);
+    const std::int64_t together = kWidth<Real> * (spec_.kind == BatchKind::c2c ? 1 : 2);
+    for (std::int64_t first = 0; first < spec_.count; first += together) {
+      const Job job{in, out, first, static_cast<Real>(storing.factor), storing.streaming, work};
+      switch (spec_.kind) {
+        case BatchKind::c2c:
+          run_c2c(job);
+          break;
+        case BatchKind::r2c:
+          run_r2c(job);
+          break;
+        case BatchKind::c2r:
+          run_c2r(job);
+          break;
+      }
+    }
   }
 
   bool takes_rows() const override {
     return spec_.kind == BatchKind::c2c && spec_.in_distance == 1 && spec_.out_distance == 1;
   }
 
-  void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, double factor, bool streaming,
+  void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                 void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
     const auto* from = reinterpret_cast<const Real* const*>(in.data());
     LanesOut<Real> to{.rows = reinterpret_cast<Real* const*>(out.data()),
-                      .factor = static_cast<Real>(factor),
-                      .store = store_for(out, streaming),
+                      .factor = static_cast<Real>(storing.factor),
+                      .store = store_for(out, storing.streaming),
                       .seam = reinterpret_cast<Pack<Real>*>(work + work_columns()),
                       .opens = true};
     std::int64_t first = 0;
     while (first + kWidth<Real> <= spec_.count) {
-      const auto packs = static_cast<int>(std::min<std::int64_t>(
-          transform_.packs_at_once(), (spec_.count - first) / kWidth<Real>));
+      const auto packs = static_cast<int>(
+          std::min<std::int64_t>(transform_.packs_at_once(), (spec_.count - first) / kWidth<Real>));
       transform_.run(work, {from, 2 * first}, to, packs);
       first += packs * std::int64_t{kWidth<Real>};
       to.first = 2 * first;
@@ -70,6 +91,24 @@ class WeftBatch : public Batch {
   }
 
  private:
+  /// Some signals of run_pieces(): `first` and following, as many as are transformed at once.
+  struct Job {
+    Pieces in;
+    Pieces out;
+    std::int64_t first;
+    Real factor;
+    bool streaming;
+    Column<Real>* work;
+  };
+
+  Piece whole(void* base, Side side) const {
+    const bool is_in = side == Side::in;
+    const bool is_half = spec_.kind == (is_in ? BatchKind::c2r : BatchKind::r2c);
+    return {static_cast<std::byte*>(base), 0, is_half ? spec_.n / 2 + 1 : spec_.n,
+            is_in ? spec_.in_stride : spec_.out_stride,
+            is_in ? spec_.in_distance : spec_.out_distance};
+  }
+
   std::int64_t work_columns() const {
     return transform_.work_columns() * (takes_rows() ? transform_.packs_at_once() : 1);
   }
@@ -82,36 +121,105 @@ class WeftBatch : public Batch {
     return kHasSeams ? LaneStore::seamed : LaneStore::cached;
   }
 
+  // The rows that are read next, as many as are transformed at once, even if they are another
+  // batch's.
+  class NextRows {
+   public:
+    explicit NextRows(const Job& job, std::int64_t together, int parts) {
+      for (const Piece& piece : job.in) {
+        reals_ = std::max(reals_, piece.count * parts);
+        if (piece.stride != 1 || count_ + together > kMost) {
+          count_ = 0;
+          return;
+        }
+        const auto* base = reinterpret_cast<const Real*>(piece.base);
+        for (std::int64_t i = 0; i < together; ++i)
+          rows_[count_++] = base + (job.first + together + i) * piece.distance * parts;
+      }
+      if (count_ * reals_ * static_cast<std::int64_t>(sizeof(Real)) > kMostFetchedBytes) count_ = 0;
+    }
+    Fetch<Real> fetch() const { return {rows_, count_, 0, reals_}; }
+
+   private:
+    static constexpr std::int64_t kMost = 8 * kWidth<Real>;
+    const Real* rows_[kMost];
+    std::int64_t count_ = 0;
+    std::int64_t reals_ = 0;
+  };
+
   /// Signals `first` and following; `parts` is the number of reals of an element. May be empty.
   template <class Value>
-  Sheet<Value> sheet(Value* base, Side side, std::int64_t first, int parts) const {
-    const std::int64_t distance = side == Side::in ? spec_.in_distance : spec_.out_distance;
-    return {base + first * distance * parts, side == Side::in ? spec_.in_stride : spec_.out_stride,
-            distance, std::clamp<std::int64_t>(spec_.count - first, 0, kWidth<Real>)};
+  Sheet<Value> sheet(const Piece& piece, std::int64_t first, int parts) const {
+    return {reinterpret_cast<Value*>(piece.base) + first * piece.distance * parts, piece.stride,
+            piece.distance, std::clamp<std::int64_t>(spec_.count - first, 0, kWidth<Real>)};
+  }
+  // Elements of signals `first` and following, in all pieces.
+  template <class Put>
+  void read_complex(const Job& job, std::int64_t first, Put put) const {
+    for (const Piece& piece : job.in)
+      weft::read_complex<Real>(sheet<const Real>(piece, first, 2), piece.count,
+                               [&](std::int64_t j, const Column<Real>& column)
+                                   WEFT_INLINE { put(piece.begin + j, column); });
+  }
+  template <class Put>
+  void read_real(const Job& job, std::int64_t first, Put put) const {
+    for (const Piece& piece : job.in)
+      weft::read_real<Real>(sheet<const Real>(piece, first, 1), piece.count,
+                            [&](std::int64_t j, const Pack<Real>& pack)
+                                WEFT_INLINE { put(piece.begin + j, pack); });
+  }
+  template <class Get>
+  void write_complex(const Job& job, std::int64_t first, Get get) const {
+    for (const Piece& piece : job.out)
+      weft::write_complex<Real>(
+          sheet<Real>(piece, first, 2), piece.count,
+          [&](std::int64_t k) WEFT_INLINE { return get(piece.begin + k); }, job.streaming);
+  }
+  template <class Get>
+  void write_real(const Job& job, std::int64_t first, Get get) const {
+    for (const Piece& piece : job.out)
+      weft::write_real<Real>(
+          sheet<Real>(piece, first, 1), piece.count,
+          [&](std::int64_t k) WEFT_INLINE { return job.factor * get(piece.begin + k); },
+          job.streaming);
   }
 
-  // Whole packs of lanes go straight through the transform, others by way of its work.
-  void run_c2c(Real* in, Real* out, Column<Real>* work) const {
+  void run_c2c(const Job& job) const {
+    Column<Real>* const work = job.work;
+    read_complex(job, job.first,
+                 [&](std::int64_t j, const Column<Real>& column) WEFT_INLINE { work[j] = column; });
+    transform_.run(work, NextRows(job, kWidth<Real>, 2).fetch());
+    write_complex(job, job.first, [&](std::int64_t k) WEFT_INLINE {
+      const Column<Real>& z = work[transform_.position(k)];
+      return Column<Real>{job.factor * z.re, job.factor * z.im};
+    });
+  }
+
+  // With lanes on one side or both: whole packs of them go straight through the transform.
+  void run_lanes(Real* in, Real* out, void* scratch) const {
+    auto* work = static_cast<Column<Real>*>(scratch);
     auto** const in_rows = reinterpret_cast<Real**>(work + work_columns());
     auto** const out_rows = in_rows + spec_.n;
-    const bool lanes_in = spec_.in_distance == 1;
-    const bool lanes_out = spec_.out_distance == 1;
     for (std::int64_t j = 0; j < spec_.n; ++j) {
       in_rows[j] = in + 2 * j * spec_.in_stride;
       out_rows[j] = out + 2 * j * spec_.out_stride;
     }
+    const Piece from = whole(in, Side::in);
+    const Piece to = whole(out, Side::out);
     for (std::int64_t first = 0; first < spec_.count; first += kWidth<Real>) {
-      const bool whole = spec_.count - first >= kWidth<Real>;
-      if (!(whole && lanes_in))
-        read_complex<Real>(sheet<const Real>(in, Side::in, first, 2), spec_.n,
-                           [&](std::int64_t j, const Column<Real>& column)
-                               WEFT_INLINE { work[j] = column; });
-      transform_.run(work, whole && lanes_in ? LanesIn<Real>{in_rows, 2 * first} : LanesIn<Real>{},
-                     whole && lanes_out ? LanesOut<Real>{out_rows, 2 * first} : LanesOut<Real>{});
-      if (!(whole && lanes_out))
-        write_complex<Real>(sheet(out, Side::out, first, 2), spec_.n,
-                            [&](std::int64_t k)
-                                WEFT_INLINE { return work[transform_.position(k)]; });
+      const bool packed = spec_.count - first >= kWidth<Real>;
+      const bool load = !packed || spec_.in_distance != 1;
+      const bool store = !packed || spec_.out_distance != 1;
+      const Job job{{&from, 1}, {&to, 1}, first, 1, false, work};
+      if (load)
+        read_complex(job, first, [&](std::int64_t j, const Column<Real>& column) WEFT_INLINE {
+          work[j] = column;
+        });
+      transform_.run(work, load ? LanesIn<Real>{} : LanesIn<Real>{in_rows, 2 * first},
+                     store ? LanesOut<Real>{} : LanesOut<Real>{out_rows, 2 * first});
+      if (store)
+        write_complex(job, first,
+                      [&](std::int64_t k) WEFT_INLINE { return work[transform_.position(k)]; });
     }
   }
 
@@ -132,61 +240,59 @@ class WeftBatch : public Batch {
   }
 
   // z = a + i b has Z[k] = A[k] + i B[k], and the conjugate of Z[n - k] is A[k] - i B[k].
-  void run_r2c(const Real* in, Real* out, std::int64_t first, Column<Real>* work) const {
-    const std::int64_t second = first + kWidth<Real>;
-    const Real half = Real{1} / 2;
-    read_real<Real>(sheet(in, Side::in, first, 1), spec_.n,
-                    [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].re = pack; });
-    read_real<Real>(sheet(in, Side::in, second, 1), spec_.n,
-                    [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].im = pack; });
-    transform_.run(work);
+  void run_r2c(const Job& job) const {
+    Column<Real>* const work = job.work;
+    const std::int64_t second = job.first + kWidth<Real>;
+    const Real half = job.factor / 2;
+    read_real(job, job.first,
+              [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].re = pack; });
+    read_real(job, second,
+              [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].im = pack; });
+    transform_.run(work, NextRows(job, 2 * kWidth<Real>, 1).fetch());
     const auto mirrored = [&](std::int64_t k) WEFT_INLINE -> const Column<Real>& {
       return work[transform_.position(k == 0 ? 0 : spec_.n - k)];
     };
-    write_complex<Real>(sheet(out, Side::out, first, 2), spec_.n / 2 + 1,
-                        [&](std::int64_t k) WEFT_INLINE {
-                          const Column<Real>& z = work[transform_.position(k)];
-                          const Column<Real>& y = mirrored(k);
-                          return Column<Real>{half * (z.re + y.re), half * (z.im - y.im)};
-                        });
-    write_complex<Real>(sheet(out, Side::out, second, 2), spec_.n / 2 + 1,
-                        [&](std::int64_t k) WEFT_INLINE {
-                          const Column<Real>& z = work[transform_.position(k)];
-                          const Column<Real>& y = mirrored(k);
-                          return Column<Real>{half * (z.im + y.im), half * (y.re - z.re)};
-                        });
+    write_complex(job, job.first, [&](std::int64_t k) WEFT_INLINE {
+      const Column<Real>& z = work[transform_.position(k)];
+      const Column<Real>& y = mirrored(k);
+      return Column<Real>{half * (z.re + y.re), half * (z.im - y.im)};
+    });
+    write_complex(job, second, [&](std::int64_t k) WEFT_INLINE {
+      const Column<Real>& z = work[transform_.position(k)];
+      const Column<Real>& y = mirrored(k);
+      return Column<Real>{half * (z.im + y.im), half * (y.re - z.re)};
+    });
   }
 
   // Z[k] = A[k] + i B[k] and Z[n - k] = conj(A[k]) + i conj(B[k]); the imaginary parts of A and B
   // are not there at k = 0 and k = n / 2.
-  void run_c2r(const Real* in, Real* out, std::int64_t first, Column<Real>* work) const {
-    const std::int64_t second = first + kWidth<Real>;
+  void run_c2r(const Job& job) const {
+    Column<Real>* const work = job.work;
+    const std::int64_t second = job.first + kWidth<Real>;
     const auto is_real = [&](std::int64_t k) WEFT_INLINE { return k == 0 || 2 * k == spec_.n; };
-    read_complex<Real>(sheet(in, Side::in, first, 2), spec_.n / 2 + 1,
-                       [&](std::int64_t k, const Column<Real>& a) WEFT_INLINE {
-                         const Pack<Real> zero{};
-                         if (is_real(k)) {
-                           work[k] = {a.re, zero};
-                         } else {
-                           work[k] = a;
-                           work[spec_.n - k] = {a.re, -a.im};
-                         }
-                       });
-    read_complex<Real>(sheet(in, Side::in, second, 2), spec_.n / 2 + 1,
-                       [&](std::int64_t k, const Column<Real>& b) WEFT_INLINE {
-                         if (is_real(k)) {
-                           work[k].im += b.re;
-                         } else {
-                           work[k] = {work[k].re - b.im, work[k].im + b.re};
-                           Column<Real>& other = work[spec_.n - k];
-                           other = {other.re + b.im, other.im + b.re};
-                         }
-                       });
-    transform_.run(work);
-    write_real<Real>(sheet(out, Side::out, first, 1), spec_.n,
-                     [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].re; });
-    write_real<Real>(sheet(out, Side::out, second, 1), spec_.n,
-                     [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].im; });
+    read_complex(job, job.first, [&](std::int64_t k, const Column<Real>& a) WEFT_INLINE {
+      const Pack<Real> zero{};
+      if (is_real(k)) {
+        work[k] = {a.re, zero};
+      } else {
+        work[k] = a;
+        work[spec_.n - k] = {a.re, -a.im};
+      }
+    });
+    read_complex(job, second, [&](std::int64_t k, const Column<Real>& b) WEFT_INLINE {
+      if (is_real(k)) {
+        work[k].im += b.re;
+      } else {
+        work[k] = {work[k].re - b.im, work[k].im + b.re};
+        Column<Real>& other = work[spec_.n - k];
+        other = {other.re + b.im, other.im + b.re};
+      }
+    });
+    transform_.run(work, NextRows(job, 2 * kWidth<Real>, 2).fetch());
+    write_real(job, job.first,
+               [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].re; });
+    write_real(job, second,
+               [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].im; });
   }
 
   BatchSpec spec_;
@@ -196,6 +302,7 @@ class WeftBatch : public Batch {
 class WeftEngine : public Engine {
  public:
   std::string_view name() const override { return "weft"; }
+  bool takes_pieces() const override { return true; }
   std::string refusal(const BatchSpec& spec) const override {
     if (std::string flaw = flaw_of(spec); !flaw.empty()) return flaw;
     if (spec.n > kLongest)

@@ -107,8 +107,8 @@ void Stage::choose_direct() {
   if (!spec_.transforms || !rows_) return;
   direct_source_ = whole_and_contiguous(spec_.sources, spec_.source_box, spec_.axis) &&
                    !(spec_.kind == BatchKind::c2r && spec_.keep_source);
-  // Engines do not write past the cache; for c2c they are still faster than with a tile in between,
-  // for c2r not.
+  // Engines that do not take pieces do not write past the cache; for c2c they are still faster than
+  // with a tile in between, for c2r not.
   const bool worthwhile = spec_.kind == BatchKind::c2c || spec_.store_mode == StoreMode::cached;
   direct_sink_ = worthwhile && whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) &&
                  spec_.factor == 1;
@@ -161,6 +161,7 @@ std::vector<BatchSpec> Stage::typical_batch() const {
 
 void Stage::use_engine(const Engine& engine) {
   engine_ = &engine;
+  choose_pieces();
   std::vector<BatchSpec> specs;
   for (const Tile& tile : tiling_.tiles) {
     const BatchSpec spec = batch_for(tile);
@@ -172,6 +173,24 @@ void Stage::use_engine(const Engine& engine) {
     scratch_bytes_ = std::max(scratch_bytes_, batches_.back()->scratch_bytes());
   }
   choose_rows();
+}
+
+// Rows that are contiguous on a side need no tile there, if the engine takes them in pieces.
+void Stage::choose_pieces() {
+  if (!rows_ || !spec_.transforms || !engine_->takes_pieces()) return;
+  const auto are_rows = [&](const std::vector<Port>& ports) {
+    return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
+      return port.view.box.empty() || port.view.strides[spec_.axis] == 1;
+    });
+  };
+  pieces_from_source_ = are_rows(spec_.sources);
+  pieces_to_sink_ = are_rows(spec_.sinks);
+  // Some rows are stored before others are loaded.
+  if (pieces_from_source_ && pieces_to_sink_ && share_a_slot(spec_.sources, spec_.sinks) &&
+      !same_views(spec_.sources, spec_.sinks))
+    pieces_to_sink_ = false;
+  direct_source_ = direct_sink_ = false;
+  if (pieces_from_source_ && pieces_to_sink_) tile_bytes_ = 0;
 }
 
 // Lanes that are next to each other on a side need no tile there, if the engine can take its rows
@@ -196,11 +215,16 @@ void Stage::choose_rows() {
   if (rows_from_source_ && rows_to_sink_) tile_bytes_ = 0;
 }
 
-// The addresses of the rows of both sides.
+// The addresses of the rows of both sides, or their pieces.
 std::int64_t Stage::row_bytes() const {
-  const bool used = rows_from_source_ || rows_to_sink_;
-  return used ? round_up(2 * spec_.n * static_cast<std::int64_t>(sizeof(std::byte*)), kLineBytes)
-              : 0;
+  std::size_t bytes = 0;
+  if (rows_from_source_ || rows_to_sink_)
+    bytes = 2 * static_cast<std::size_t>(spec_.n) * sizeof(std::byte*);
+  if (pieces_from_source_ || pieces_to_sink_)
+    for (const Cell& cell : tiling_.cells)
+      bytes = std::max(bytes, sizeof(Piece) * (cell.last_source - cell.first_source +
+                                               cell.last_sink - cell.first_sink + 2));
+  return round_up(static_cast<std::int64_t>(bytes), kLineBytes);
 }
 
 std::int64_t Stage::traffic_bytes() const {
@@ -315,11 +339,51 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   else
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
-  batch.run_rows({in, rows}, {out, rows}, rows_to_sink_ ? spec_.factor : 1,
-                 rows_to_sink_ && spec_.store_mode == StoreMode::streaming,
+  batch.run_rows({in, rows}, {out, rows}, rows_to_sink_ ? storing() : Storing{},
                  workspace + 2 * tile_bytes_ + row_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);
 }
+
+// Where the rows of the tile are on one side.
+std::span<const Piece> Stage::find_pieces(std::size_t first, std::size_t last, const Tile& tile,
+                                          const Call& call, std::int64_t element_bytes,
+                                          std::byte* memory) const {
+  auto* const pieces = reinterpret_cast<Piece*>(memory);
+  for (std::size_t s = first; s < last; ++s) {
+    const Segment& segment = tiling_.segments[s];
+    new (pieces + (s - first)) Piece{address(segment, tile, element_bytes, call), segment.begin,
+                                     segment.count, 1, lane_stride(segment)};
+  }
+  return {pieces, last - first};
+}
+
+// Runs a tile of rows without it, or with one for one side only.
+void Stage::run_pieces(const Tile& tile, const Batch& batch, const Call& call,
+                       std::byte* workspace) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  std::byte* const out_tile = spec_.kind == BatchKind::c2c ? workspace : workspace + tile_bytes_;
+  std::byte* const lists = workspace + 2 * tile_bytes_;
+  const auto piece_of_tile = [&](std::byte* base, const Box& box, const Element& element) {
+    const std::int64_t points = box.extent(spec_.axis);
+    return Piece{base, 0, points, 1, shape_of(tile.lanes, points, element).lane};
+  };
+  const Piece in_piece = piece_of_tile(workspace, spec_.source_box, spec_.source_element);
+  const Piece out_piece = piece_of_tile(out_tile, spec_.sink_box, spec_.sink_element);
+  std::span<const Piece> in(&in_piece, 1);
+  std::span<const Piece> out(&out_piece, 1);
+  if (pieces_from_source_)
+    in = find_pieces(cell.first_source, cell.last_source, tile, call, spec_.source_element.bytes(),
+                     lists);
+  else
+    load(tile, call, workspace);
+  if (pieces_to_sink_)
+    out = find_pieces(cell.first_sink, cell.last_sink, tile, call, spec_.sink_element.bytes(),
+                      lists + in.size_bytes());
+  batch.run_pieces(in, out, pieces_to_sink_ ? storing() : Storing{}, lists + row_bytes());
+  if (!pieces_to_sink_) store(tile, call, out_tile);
+}
+
+Storing Stage::storing() const { return {spec_.factor, spec_.store_mode == StoreMode::streaming}; }
 
 void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
   const Tile& tile = tiling_.tiles[static_cast<std::size_t>(tile_number)];
@@ -327,6 +391,7 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
   const Cell& cell = tiling_.cells[tile.cell];
   const Batch& batch = *batches_[batch_of_tile_[static_cast<std::size_t>(tile_number)]];
   if (rows_from_source_ || rows_to_sink_) return run_rows(tile, batch, call, workspace);
+  if (pieces_from_source_ || pieces_to_sink_) return run_pieces(tile, batch, call, workspace);
   std::byte* in = workspace;
   std::byte* out = spec_.kind == BatchKind::c2c ? workspace : workspace + tile_bytes_;
   if (direct_source_)

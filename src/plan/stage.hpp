@@ -69,6 +69,7 @@ class Stage {
 
   void choose_lanes();
   void choose_direct();
+  void choose_pieces();
   TileShape shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const;
   BatchSpec batch_for(const Tile& tile) const;
   std::byte* address(const Segment& segment, const Tile& tile, std::int64_t element_bytes,
@@ -83,14 +84,23 @@ class Stage {
   void find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
                  std::int64_t element_bytes, std::byte** rows) const;
 
+  std::span<const Piece> find_pieces(std::size_t first, std::size_t last, const Tile& tile,
+                                     const Call& call, std::int64_t element_bytes,
+                                     std::byte* memory) const;
+  void run_pieces(const Tile& tile, const Batch& batch, const Call& call,
+                  std::byte* workspace) const;
+  Storing storing() const;
+
   StageSpec spec_;
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
-  bool rows_ = false;              // tiles hold whole rows; else lanes are next to each other
-  bool direct_source_ = false;     // the engine reads the source itself
-  bool direct_sink_ = false;       // the engine writes the sink itself
-  bool rows_from_source_ = false;  // the engine gathers its rows from the source itself
-  bool rows_to_sink_ = false;      // the engine scatters its rows to the sink itself
+  bool rows_ = false;                // tiles hold whole rows; else lanes are next to each other
+  bool direct_source_ = false;       // the engine reads the source itself
+  bool direct_sink_ = false;         // the engine writes the sink itself
+  bool pieces_from_source_ = false;  // the engine takes rows from the source, in pieces
+  bool pieces_to_sink_ = false;      // the engine stores rows to the sink, in pieces
+  bool rows_from_source_ = false;    // the engine gathers its rows from the source itself
+  bool rows_to_sink_ = false;        // the engine scatters its rows to the sink itself
   Tiling tiling_;
   std::int64_t tile_bytes_ = 0;
   std::int64_t scratch_bytes_ = 0;  // of the engine
