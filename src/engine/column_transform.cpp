@@ -164,6 +164,10 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
       spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
   }
   find_positions(direction);
+  // All is fetched by the time that the last butterfly is done.
+  std::int64_t butterflies = 0;
+  for (const Pass& pass : passes_) butterflies += n / pass.radix;
+  long_pieces_ = n / 2 > butterflies;
   for (Pass& pass : passes_) {
     pass.frequencies = frequencies_.data();
     pass.spare = n_;
@@ -271,10 +275,10 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
   const bool early =
       packs_at_once() * n_ * static_cast<std::int64_t>(sizeof(Column<Real>)) <= kPacksBytes;
-  const std::int64_t next = in.first + 2 * kWidth<Real> * packs;
-  Fetch<Real> fetch = early && in.rows != nullptr
-                          ? Fetch<Real>(in.rows, n_, next, next + 2 * kWidth<Real> * packs)
+  Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
+                          ? Fetch<Real>(in.rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
+  fetch.long_pieces = long_pieces_;
   run({work, in, out, packs, work_columns(), &fetch, early ? 0 : kRowsAhead});
 }
 

@@ -20,7 +20,9 @@ namespace weft {
 template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
-  std::int64_t first = 0;  ///< reals
+  std::int64_t first = 0;       ///< reals
+  std::int64_t next = 0;        ///< like `first`, of the lanes that will be loaded next
+  std::int64_t next_reals = 0;  ///< so many of each row; 0 when they are not known
 };
 
 /// How lanes are stored: `streamed`, past the cache, to addresses that are aligned to packs;
@@ -56,14 +58,13 @@ class ColumnTransform {
   }
 
   /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
-  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch); }
-  /// The same, stored to `out`.
-  void run(Column<Real>* work, const LanesOut<Real>& out, Fetch<Real> fetch) const {
-    run({work, {}, out, 1, work_columns(), &fetch, 0});
+  void run(Column<Real>* work, Fetch<Real> fetch = {}) const {
+    fetch.long_pieces = long_pieces_;
+    run({work, {}, {}, 1, work_columns(), &fetch, 0});
   }
   /// The same from `in` to `out`, which may be the same memory, for several packs of lanes next to
   /// each other, each of which has work_columns() of `work`. Without rows of one of them the
-  /// elements are in `work`, or stay there. Fetches as many packs that follow.
+  /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
   /// With how many packs at once memory is used best.
@@ -131,6 +132,7 @@ class ColumnTransform {
   std::int64_t n_;
   Chirp chirp_;
   std::int64_t spare_columns_ = 0;
+  bool long_pieces_ = false;  // of what is fetched
   std::vector<Pass> passes_;
   std::vector<std::int64_t> positions_;    // of each frequency
   std::vector<std::int64_t> frequencies_;  // of each position

@@ -71,9 +71,11 @@ class Batch {
   /// True when run_rows() may be called too: for c2c of lanes, whose distances are 1.
   virtual bool takes_rows() const { return false; }
   /// run() with rows that lie anywhere. The rows of `out` may be those of `in`, but a lane may not
-  /// lie where another one does.
+  /// lie where another one does. The rows that are to be transformed next lie `next` bytes after
+  /// those of `in`; 0 when that is not known.
   virtual void run_rows(const RowsOfLanes& /*in*/, const RowsOfLanes& /*out*/,
-                        const Storing& /*storing*/, void* /*scratch*/) const {}
+                        const Storing& /*storing*/, std::int64_t /*next*/,
+                        void* /*scratch*/) const {}
 
   /// run() on pieces, instead of what the BatchSpec says of strides, if the engine takes_pieces();
   /// leaves `in` unchanged. A transform may lie in the same memory on both sides, but not where

@@ -17,19 +17,27 @@ class Fetch {
   Fetch(const Real* const* rows, std::int64_t count, std::int64_t first, std::int64_t last)
       : row_(rows), end_(rows + count), first_(first), last_(last), at_(first) {}
 
+  /// Brings a piece: 256 bytes, or 512 if they are `long_pieces`.
   [[gnu::always_inline]] void piece() {
     if (row_ == end_) return;
     const Real* const from = *row_ + at_;
-#pragma GCC unroll 4
-    for (int line = 0; line < kLines; ++line) __builtin_prefetch(from + line * kWidth<Real>, 0, 2);
-    at_ += kLines * kWidth<Real>;
+    four_lines(from);
+    if (long_pieces) four_lines(from + kPiece);
+    at_ += long_pieces ? 2 * kPiece : kPiece;
     if (at_ < last_) return;
     at_ = first_;
     ++row_;
   }
 
+  bool long_pieces = false;
+
  private:
-  static constexpr int kLines = 4;
+  static constexpr int kPiece = 4 * kWidth<Real>;
+  [[gnu::always_inline]] static void four_lines(const Real* from) {
+#pragma GCC unroll 4
+    for (int line = 0; line < 4; ++line) __builtin_prefetch(from + line * kWidth<Real>, 0, 2);
+  }
+
   const Real* const* row_ = nullptr;
   const Real* const* end_ = nullptr;
   std::int64_t first_ = 0;

@@ -64,28 +64,35 @@ class WeftBatch : public Batch {
   }
 
   void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
-                void* scratch) const override {
+                std::int64_t next, void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
-    const auto* from = reinterpret_cast<const Real* const*>(in.data());
+    LanesIn<Real> from{.rows = reinterpret_cast<const Real* const*>(in.data())};
     LanesOut<Real> to{.rows = reinterpret_cast<Real* const*>(out.data()),
                       .factor = static_cast<Real>(storing.factor),
                       .store = store_for(out, storing.streaming),
                       .seam = reinterpret_cast<Pack<Real>*>(work + work_columns()),
                       .opens = true};
+    const std::int64_t next_reals = next / static_cast<std::int64_t>(sizeof(Real));
     std::int64_t first = 0;
     while (first + kWidth<Real> <= spec_.count) {
-      const auto packs = static_cast<int>(
-          std::min<std::int64_t>(transform_.packs_at_once(), (spec_.count - first) / kWidth<Real>));
-      transform_.run(work, {from, 2 * first}, to, packs);
-      first += packs * std::int64_t{kWidth<Real>};
-      to.first = 2 * first;
+      const std::int64_t lanes = lanes_from(first);
+      const std::int64_t after = first + lanes;
+      const bool is_last = after + kWidth<Real> > spec_.count;
+      from.next = is_last ? next_reals : 2 * after;
+      from.next_reals = 2 * (is_last ? most_lanes(next) : lanes_from(after));
+      transform_.run(work, from, to, static_cast<int>(lanes / kWidth<Real>));
+      first = after;
+      from.first = to.first = 2 * first;
       to.opens = false;
     }
     if (to.store == LaneStore::seamed && first > 0) close_seam(to, spec_.n);
     if (first == spec_.count) return;
     const std::int64_t left = spec_.count - first;
-    for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(from[j] + 2 * first, left);
-    transform_.run(work);
+    for (std::int64_t j = 0; j < spec_.n; ++j)
+      work[j] = first_lanes(from.rows[j] + 2 * first, left);
+    transform_.run(work, first > 0 ? Fetch<Real>()
+                                   : Fetch<Real>(from.rows, spec_.n, next_reals,
+                                                 next_reals + 2 * most_lanes(next)));
     for (std::int64_t k = 0; k < spec_.n; ++k)
       store_first_lanes(work[transform_.position(k)], to.factor, to.rows[k] + 2 * first, left);
   }
@@ -107,6 +114,15 @@ class WeftBatch : public Batch {
     return {static_cast<std::byte*>(base), 0, is_half ? spec_.n / 2 + 1 : spec_.n,
             is_in ? spec_.in_stride : spec_.out_stride,
             is_in ? spec_.in_distance : spec_.out_distance};
+  }
+
+  // Lanes that are transformed together at most, and, from `first` on, where there is a pack left.
+  std::int64_t most_lanes(std::int64_t next) const {
+    return next == 0 ? 0 : std::int64_t{kWidth<Real>} * transform_.packs_at_once();
+  }
+  std::int64_t lanes_from(std::int64_t first) const {
+    const std::int64_t packs = (spec_.count - first) / kWidth<Real>;
+    return std::min<std::int64_t>(transform_.packs_at_once(), packs) * kWidth<Real>;
   }
 
   std::int64_t work_columns() const {

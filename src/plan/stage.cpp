@@ -317,6 +317,17 @@ void Stage::find_rows(std::size_t first, std::size_t last, const Tile& tile, con
   }
 }
 
+// How far the source of the next tile lies behind that of this one; 0 when it is in another cell.
+std::int64_t Stage::bytes_to_next(const Tile& tile) const {
+  const Tile& next = *(&tile + 1);
+  if (&tile == &tiling_.tiles.back() || next.cell != tile.cell) return 0;
+  const Segment& segment = tiling_.segments[tiling_.cells[tile.cell].first_source];
+  std::int64_t elements = 0;
+  for (int axis = 0; axis < tile.origin.size(); ++axis)
+    elements += (next.origin[axis] - tile.origin[axis]) * segment.strides[axis];
+  return elements * spec_.source_element.bytes();
+}
+
 // Runs a tile without it, or with one for one side only.
 void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
                      std::byte* workspace) const {
@@ -340,6 +351,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
   batch.run_rows({in, rows}, {out, rows}, rows_to_sink_ ? storing() : Storing{},
+                 rows_from_source_ ? bytes_to_next(tile) : 0,
                  workspace + 2 * tile_bytes_ + row_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);
 }

@@ -80,6 +80,7 @@ class Stage {
   void copy_through(const Tile& tile, const Call& call) const;
   void choose_rows();
   std::int64_t row_bytes() const;
+  std::int64_t bytes_to_next(const Tile& tile) const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
   void find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
                  std::int64_t element_bytes, std::byte** rows) const;

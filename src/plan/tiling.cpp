@@ -53,8 +53,9 @@ Box with_axis(Box box, int axis, const Box& from) {
   return box;
 }
 
-// Appends the tiles of one cell. Lanes are shared out evenly: 50 lanes with at most 32 in a tile
-// give 25 and 25.
+// Appends the tiles of one cell. Lanes are shared out evenly, in whole lines: 50 lanes with 32 in a
+// tile give 24 and 26. A tile takes some more rather than leave a short one: 129 with 64 give 64
+// and 65.
 void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t cell,
                   std::vector<Tile>& tiles) {
   Box origins = cell_box;
@@ -68,13 +69,14 @@ void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t
     lane_extent = origins.upper[problem.lane_axis];
     origins.upper[problem.lane_axis] = 1;
   }
-  constexpr std::int64_t kLaneMultiple = 8;
-  const std::int64_t pieces = (lane_extent + problem.lanes - 1) / problem.lanes;
-  std::int64_t width = (lane_extent + pieces - 1) / pieces;
-  width = std::min(problem.lanes, (width + kLaneMultiple - 1) / kLaneMultiple * kLaneMultiple);
+  const std::int64_t multiple = problem.lanes < 8 ? 1 : 8;
+  const std::int64_t most = problem.lanes + problem.lanes / 8;
+  const std::int64_t pieces = (lane_extent + most - 1) / most;
+  const std::int64_t width = std::max(lane_extent / pieces / multiple, std::int64_t{1}) * multiple;
   for_each_index(origins, [&](const Index& origin) {
-    for (std::int64_t lane = 0; lane < lane_extent; lane += width) {
-      Tile tile{cell, std::min(width, lane_extent - lane), origin};
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const std::int64_t lane = piece * width;
+      Tile tile{cell, piece + 1 < pieces ? width : lane_extent - lane, origin};
       if (problem.lane_axis >= 0) tile.origin[problem.lane_axis] = lane;
       tiles.push_back(tile);
     }

@@ -43,7 +43,7 @@ struct Tile {
 struct TilingProblem {
   int axis = 0;        ///< that is transformed
   int lane_axis = -1;  ///< along which neighbouring pencils are taken together; -1: single pencils
-  std::int64_t lanes = 1;  ///< pencils in a tile, at most
+  std::int64_t lanes = 1;  ///< pencils in a tile, about
   int slice_axis = -1;     ///< tiles are sorted by their position along it
   Box source_box;          ///< local box before the transform
   Box sink_box;            ///< and after it

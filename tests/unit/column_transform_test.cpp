@@ -280,7 +280,7 @@ void expect_rows_transformed(const RowsCase& c, Direction direction, double fact
       in.row(j)[2 * i + 1] = static_cast<Real>(signal(j, i).imag());
     }
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
-  batch->run_rows(in.rows(), out.rows(), {factor, c.streaming}, scratch.data());
+  batch->run_rows(in.rows(), out.rows(), {factor, c.streaming}, 0, scratch.data());
   const auto expected = spectra(c.n, direction, c.count);
   long double worst = 0;
   for (std::int64_t k = 0; k < c.n; ++k)
