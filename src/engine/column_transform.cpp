@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "engine/seam.hpp"
+
 namespace weft {
 namespace {
 
@@ -96,34 +98,14 @@ template <class Real>
   }
   return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
 }
-// How much of a row lies in the same cache line before `to`, in reals.
-template <class Real>
-[[gnu::always_inline]] inline std::int64_t past_line(const Real* to) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) / sizeof(Real) %
-                                   kWidth<Real>);
-}
-template <class Real>
-[[gnu::always_inline]] inline void store_seamed(const LanesOut<Real>& out, std::int64_t k,
-                                                const Pack<Real>& low, const Pack<Real>& high) {
-  if constexpr (kHasSeams) {
-    Real* const to = out.rows[k] + out.first;
-    const std::int64_t past = past_line(to);
-    const Pack<Real> line = meet<Real>(out.seam[k], low, past);
-    if (out.opens && past != 0)
-      store_part(to - past, line, past, kWidth<Real>);
-    else
-      stream_pack(to - past, line);
-    stream_pack(to - past + kWidth<Real>, meet<Real>(low, high, past));
-    out.seam[k] = high;
-  }
-}
 template <class Real, LaneStore kStore>
 [[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t k,
                                                const Column<Real>& value) {
   Real* to = out.rows[k] + out.first;
   const auto [low, high] = joined<Real>({value.re * out.factor, value.im * out.factor});
   if constexpr (kStore == LaneStore::seamed) {
-    store_seamed(out, k, low, high);
+    stream_seamed(to, low, out.opens, out.seam[k]);
+    stream_seamed(to + kWidth<Real>, high, false, out.seam[k]);
   } else if constexpr (kStore == LaneStore::streamed) {
     stream_pack(to, low);
     stream_pack(to + kWidth<Real>, high);
@@ -140,13 +122,8 @@ template <class Real>
 }  // namespace
 
 template <class Real>
-void close_seam(const LanesOut<Real>& out, std::int64_t rows) {
-  if constexpr (kHasSeams)
-    for (std::int64_t k = 0; k < rows; ++k) {
-      Real* const to = out.rows[k] + out.first;
-      const std::int64_t past = past_line(to);
-      store_part(to - past, meet<Real>(out.seam[k], out.seam[k], past), 0, past);
-    }
+void close_seams(const LanesOut<Real>& out, std::int64_t rows) {
+  for (std::int64_t k = 0; k < rows; ++k) close_seam(out.rows[k] + out.first, out.seam[k]);
 }
 
 template <class Real>
@@ -235,11 +212,11 @@ template <int kRadix>
 void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
   if constexpr (kCost[kRadix] > 0)
     if (pass.radix == kRadix) {
-      pass.run = &ColumnTransform::run_unrolled<kRadix, Place::work, Place::work>;
-      pass.load = &ColumnTransform::run_unrolled<kRadix, Place::lanes, Place::work>;
-      pass.store = {&ColumnTransform::run_unrolled<kRadix, Place::work, Place::lanes>,
-                    &ColumnTransform::run_unrolled<kRadix, Place::work, Place::streamed>,
-                    &ColumnTransform::run_unrolled<kRadix, Place::work, Place::seamed>};
+      pass.run = &ColumnTransform::run_unrolled<kRadix, Place::work>;
+      pass.load = &ColumnTransform::run_unrolled<kRadix, Place::lanes>;
+      pass.store = {&ColumnTransform::store_unrolled<kRadix, LaneStore::cached>,
+                    &ColumnTransform::store_unrolled<kRadix, LaneStore::streamed>,
+                    &ColumnTransform::store_unrolled<kRadix, LaneStore::seamed>};
     }
   if constexpr (kRadix < kLongestButterfly) choose_unrolled<kRadix + 1>(pass);
 }
@@ -348,14 +325,9 @@ void ColumnTransform<Real>::descend(std::size_t first, Column<Real>* data, const
 }
 
 template <class Real>
-template <int kRadix, typename ColumnTransform<Real>::Place kFrom,
-          typename ColumnTransform<Real>::Place kTo>
+template <int kRadix, typename ColumnTransform<Real>::Place kFrom>
 void ColumnTransform<Real>::run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                                          const Call& call) {
-  if constexpr (kTo != Place::work) {
-    store_unrolled<kRadix, store_of(kTo)>(pass, data, blocks, call);
-    return;
-  }
   const std::int64_t step = pass.length / kRadix;
   const auto load = [&](std::int64_t j, std::int64_t q) WEFT_INLINE {
     if constexpr (kFrom == Place::work) return data[j + q * step];
@@ -447,7 +419,7 @@ void ColumnTransform<Real>::run_any(const Pass& pass, Column<Real>* data, std::i
 
 template class ColumnTransform<double>;
 template class ColumnTransform<float>;
-template void close_seam<double>(const LanesOut<double>&, std::int64_t);
-template void close_seam<float>(const LanesOut<float>&, std::int64_t);
+template void close_seams<double>(const LanesOut<double>&, std::int64_t);
+template void close_seams<float>(const LanesOut<float>&, std::int64_t);
 
 }  // namespace weft

@@ -42,7 +42,7 @@ struct LanesOut {
 
 /// Stores what waits after the last call: `out.first` is where the rows end.
 template <class Real>
-void close_seam(const LanesOut<Real>& out, std::int64_t rows);
+void close_seams(const LanesOut<Real>& out, std::int64_t rows);
 
 template <class Real>
 class ColumnTransform {
@@ -94,14 +94,9 @@ class ColumnTransform {
     Run load = nullptr;          // as the first pass; null where there is no such
     std::array<Run, 3> store{};  // as the last pass, for each LaneStore
   };
-  enum class Place { work, lanes, streamed, seamed };
-  static constexpr LaneStore store_of(Place to) {
-    return to == Place::streamed ? LaneStore::streamed
-           : to == Place::seamed ? LaneStore::seamed
-                                 : LaneStore::cached;
-  }
+  enum class Place { work, lanes };
 
-  template <int kRadix, Place kFrom, Place kTo>
+  template <int kRadix, Place kFrom>
   static void run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                            const Call& call);
   template <int kRadix, LaneStore kStore>

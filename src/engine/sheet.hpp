@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/pack.hpp"
+#include "engine/seam.hpp"
 
 namespace weft {
 
@@ -27,49 +28,30 @@ inline bool is_rows(const Sheet<Real>& sheet, int width) {
   return sheet.stride == 1 && sheet.signals == width;
 }
 
-/// Stores of rows, a pack of each at a time, past the cache and wherever they lie: what does not
-/// fill a cache line waits for the next pack.
+/// Stores of rows, a pack of each at a time, past the cache and wherever they lie.
 template <class Real>
 class RowStream {
  public:
   /// Row i begins at base + i * pitch.
-  RowStream(Real* base, std::int64_t pitch) {
-    for (int i = 0; i < kWidth<Real>; ++i) {
-      Real* const row = base + i * pitch;
-      past_[i] = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) / sizeof(Real) %
-                                           kWidth<Real>);
-      line_[i] = row - past_[i];
-      waits_[i] = Pack<Real>{};
-    }
-  }
+  RowStream(Real* base, std::int64_t pitch) : to_(base), pitch_(pitch) {}
 
   [[gnu::always_inline]] void put(const Pack<Real>* packs) {
-    if constexpr (kHasSeams) {
 #pragma GCC unroll 16
-      for (int i = 0; i < kWidth<Real>; ++i) {
-        const Pack<Real> line = meet<Real>(waits_[i], packs[i], past_[i]);
-        if (opens_ && past_[i] != 0)
-          store_part(line_[i], line, past_[i], kWidth<Real>);
-        else
-          stream_pack(line_[i], line);
-        line_[i] += kWidth<Real>;
-        waits_[i] = packs[i];
-      }
-      opens_ = false;
-    }
+    for (int i = 0; i < kWidth<Real>; ++i)
+      stream_seamed(to_ + i * pitch_, packs[i], opens_, waits_[i]);
+    to_ += kWidth<Real>;
+    opens_ = false;
   }
 
   void close() {
-    if constexpr (kHasSeams)
-      for (int i = 0; i < kWidth<Real> && !opens_; ++i)
-        store_part(line_[i], meet<Real>(waits_[i], waits_[i], past_[i]), 0, past_[i]);
+    for (int i = 0; i < kWidth<Real> && !opens_; ++i) close_seam(to_ + i * pitch_, waits_[i]);
   }
 
  private:
+  Real* to_;
+  std::int64_t pitch_;
   bool opens_ = true;
-  std::int64_t past_[kWidth<Real>];  // reals of the row in the line before it
-  Real* line_[kWidth<Real>];
-  Pack<Real> waits_[kWidth<Real>];
+  Pack<Real> waits_[kWidth<Real>] = {};
 };
 
 /// Calls put(j, column) for each of `points` complex elements of the signals.

@@ -79,20 +79,20 @@ class WeftBatch : public Batch {
       const std::int64_t after = first + lanes;
       const bool is_last = after + kWidth<Real> > spec_.count;
       from.next = is_last ? next_reals : 2 * after;
-      from.next_reals = 2 * (is_last ? most_lanes(next) : lanes_from(after));
+      from.next_reals = 2 * (is_last ? lanes_of_next(next) : lanes_from(after));
       transform_.run(work, from, to, static_cast<int>(lanes / kWidth<Real>));
       first = after;
       from.first = to.first = 2 * first;
       to.opens = false;
     }
-    if (to.store == LaneStore::seamed && first > 0) close_seam(to, spec_.n);
+    if (to.store == LaneStore::seamed && first > 0) close_seams(to, spec_.n);
     if (first == spec_.count) return;
     const std::int64_t left = spec_.count - first;
     for (std::int64_t j = 0; j < spec_.n; ++j)
       work[j] = first_lanes(from.rows[j] + 2 * first, left);
     transform_.run(work, first > 0 ? Fetch<Real>()
                                    : Fetch<Real>(from.rows, spec_.n, next_reals,
-                                                 next_reals + 2 * most_lanes(next)));
+                                                 next_reals + 2 * lanes_of_next(next)));
     for (std::int64_t k = 0; k < spec_.n; ++k)
       store_first_lanes(work[transform_.position(k)], to.factor, to.rows[k] + 2 * first, left);
   }
@@ -116,10 +116,11 @@ class WeftBatch : public Batch {
             is_in ? spec_.in_distance : spec_.out_distance};
   }
 
-  // Lanes that are transformed together at most, and, from `first` on, where there is a pack left.
-  std::int64_t most_lanes(std::int64_t next) const {
+  // Lanes of the next batch that will be transformed together, if it lies `next` bytes on.
+  std::int64_t lanes_of_next(std::int64_t next) const {
     return next == 0 ? 0 : std::int64_t{kWidth<Real>} * transform_.packs_at_once();
   }
+  // Lanes that are transformed together from `first` on; 0 where not even a pack is left.
   std::int64_t lanes_from(std::int64_t first) const {
     const std::int64_t packs = (spec_.count - first) / kWidth<Real>;
     return std::min<std::int64_t>(transform_.packs_at_once(), packs) * kWidth<Real>;

@@ -216,14 +216,13 @@ void Stage::choose_rows() {
 }
 
 // The addresses of the rows of both sides, or their pieces.
-std::int64_t Stage::row_bytes() const {
+std::int64_t Stage::list_bytes() const {
   std::size_t bytes = 0;
   if (rows_from_source_ || rows_to_sink_)
     bytes = 2 * static_cast<std::size_t>(spec_.n) * sizeof(std::byte*);
   if (pieces_from_source_ || pieces_to_sink_)
     for (const Cell& cell : tiling_.cells)
-      bytes = std::max(bytes, sizeof(Piece) * (cell.last_source - cell.first_source +
-                                               cell.last_sink - cell.first_sink + 2));
+      bytes = std::max(bytes, sizeof(Piece) * (sources_of(cell).size() + sinks_of(cell).size()));
   return round_up(static_cast<std::int64_t>(bytes), kLineBytes);
 }
 
@@ -241,13 +240,20 @@ std::byte* Stage::address(const Segment& segment, const Tile& tile, std::int64_t
          call.field * segment.field_bytes + elements * element_bytes;
 }
 
+std::span<const Segment> Stage::sources_of(const Cell& cell) const {
+  return std::span(tiling_.segments)
+      .subspan(cell.first_source, cell.last_source - cell.first_source);
+}
+std::span<const Segment> Stage::sinks_of(const Cell& cell) const {
+  return std::span(tiling_.segments).subspan(cell.first_sink, cell.last_sink - cell.first_sink);
+}
+
 void Stage::load(const Tile& tile, const Call& call, std::byte* target) const {
   const Cell& cell = tiling_.cells[tile.cell];
   const std::int64_t bytes = spec_.source_element.bytes();
   const TileShape shape =
       shape_of(tile.lanes, spec_.source_box.extent(spec_.axis), spec_.source_element);
-  for (std::size_t s = cell.first_source; s < cell.last_source; ++s) {
-    const Segment& segment = tiling_.segments[s];
+  for (const Segment& segment : sources_of(cell)) {
     load_copy_({.target = target + segment.begin * shape.row * bytes,
                 .source = address(segment, tile, bytes, call),
                 .target_row = shape.row,
@@ -265,8 +271,7 @@ void Stage::store(const Tile& tile, const Call& call, const std::byte* source) c
   const std::int64_t bytes = spec_.sink_element.bytes();
   const TileShape shape =
       shape_of(tile.lanes, spec_.sink_box.extent(spec_.axis), spec_.sink_element);
-  for (std::size_t s = cell.first_sink; s < cell.last_sink; ++s) {
-    const Segment& segment = tiling_.segments[s];
+  for (const Segment& segment : sinks_of(cell)) {
     store_copy_({.target = address(segment, tile, bytes, call),
                  .source = source + segment.begin * shape.row * bytes,
                  .target_row = segment.strides[spec_.axis],
@@ -284,10 +289,8 @@ void Stage::store(const Tile& tile, const Call& call, const std::byte* source) c
 void Stage::copy_through(const Tile& tile, const Call& call) const {
   const Cell& cell = tiling_.cells[tile.cell];
   const std::int64_t bytes = spec_.sink_element.bytes();
-  for (std::size_t s = cell.first_source; s < cell.last_source; ++s)
-    for (std::size_t t = cell.first_sink; t < cell.last_sink; ++t) {
-      const Segment& from = tiling_.segments[s];
-      const Segment& to = tiling_.segments[t];
+  for (const Segment& from : sources_of(cell))
+    for (const Segment& to : sinks_of(cell)) {
       const std::int64_t begin = std::max(from.begin, to.begin);
       const std::int64_t end = std::min(from.begin + from.count, to.begin + to.count);
       if (begin >= end) continue;
@@ -307,10 +310,9 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
 }
 
 // Where each row of the tile is on one side.
-void Stage::find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
+void Stage::find_rows(std::span<const Segment> segments, const Tile& tile, const Call& call,
                       std::int64_t element_bytes, std::byte** rows) const {
-  for (std::size_t s = first; s < last; ++s) {
-    const Segment& segment = tiling_.segments[s];
+  for (const Segment& segment : segments) {
     std::byte* row = address(segment, tile, element_bytes, call);
     const std::int64_t pitch = segment.strides[spec_.axis] * element_bytes;
     for (std::int64_t j = 0; j < segment.count; ++j, row += pitch) rows[segment.begin + j] = row;
@@ -319,8 +321,9 @@ void Stage::find_rows(std::size_t first, std::size_t last, const Tile& tile, con
 
 // How far the source of the next tile lies behind that of this one; 0 when it is in another cell.
 std::int64_t Stage::bytes_to_next(const Tile& tile) const {
+  if (&tile == &tiling_.tiles.back()) return 0;
   const Tile& next = *(&tile + 1);
-  if (&tile == &tiling_.tiles.back() || next.cell != tile.cell) return 0;
+  if (next.cell != tile.cell) return 0;
   const Segment& segment = tiling_.segments[tiling_.cells[tile.cell].first_source];
   std::int64_t elements = 0;
   for (int axis = 0; axis < tile.origin.size(); ++axis)
@@ -340,33 +343,31 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     for (std::int64_t j = 0; j < spec_.n; ++j) rows[j] = workspace + j * pitch;
   };
   if (rows_from_source_) {
-    find_rows(cell.first_source, cell.last_source, tile, call, bytes, in);
+    find_rows(sources_of(cell), tile, call, bytes, in);
   } else {
     load(tile, call, workspace);
     rows_of_tile(in);
   }
   if (rows_to_sink_)
-    find_rows(cell.first_sink, cell.last_sink, tile, call, bytes, out);
+    find_rows(sinks_of(cell), tile, call, bytes, out);
   else
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
   batch.run_rows({in, rows}, {out, rows}, rows_to_sink_ ? storing() : Storing{},
                  rows_from_source_ ? bytes_to_next(tile) : 0,
-                 workspace + 2 * tile_bytes_ + row_bytes());
+                 workspace + 2 * tile_bytes_ + list_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);
 }
 
 // Where the rows of the tile are on one side.
-std::span<const Piece> Stage::find_pieces(std::size_t first, std::size_t last, const Tile& tile,
-                                          const Call& call, std::int64_t element_bytes,
-                                          std::byte* memory) const {
-  auto* const pieces = reinterpret_cast<Piece*>(memory);
-  for (std::size_t s = first; s < last; ++s) {
-    const Segment& segment = tiling_.segments[s];
-    new (pieces + (s - first)) Piece{address(segment, tile, element_bytes, call), segment.begin,
-                                     segment.count, 1, lane_stride(segment)};
-  }
-  return {pieces, last - first};
+Pieces Stage::find_pieces(std::span<const Segment> segments, const Tile& tile, const Call& call,
+                          std::int64_t element_bytes, std::byte* memory) const {
+  auto* const first = reinterpret_cast<Piece*>(memory);
+  Piece* piece = first;
+  for (const Segment& segment : segments)
+    new (piece++) Piece{address(segment, tile, element_bytes, call), segment.begin, segment.count,
+                        1, lane_stride(segment)};
+  return {first, piece};
 }
 
 // Runs a tile of rows without it, or with one for one side only.
@@ -381,17 +382,16 @@ void Stage::run_pieces(const Tile& tile, const Batch& batch, const Call& call,
   };
   const Piece in_piece = piece_of_tile(workspace, spec_.source_box, spec_.source_element);
   const Piece out_piece = piece_of_tile(out_tile, spec_.sink_box, spec_.sink_element);
-  std::span<const Piece> in(&in_piece, 1);
-  std::span<const Piece> out(&out_piece, 1);
+  Pieces in(&in_piece, 1);
+  Pieces out(&out_piece, 1);
   if (pieces_from_source_)
-    in = find_pieces(cell.first_source, cell.last_source, tile, call, spec_.source_element.bytes(),
-                     lists);
+    in = find_pieces(sources_of(cell), tile, call, spec_.source_element.bytes(), lists);
   else
     load(tile, call, workspace);
   if (pieces_to_sink_)
-    out = find_pieces(cell.first_sink, cell.last_sink, tile, call, spec_.sink_element.bytes(),
+    out = find_pieces(sinks_of(cell), tile, call, spec_.sink_element.bytes(),
                       lists + in.size_bytes());
-  batch.run_pieces(in, out, pieces_to_sink_ ? storing() : Storing{}, lists + row_bytes());
+  batch.run_pieces(in, out, pieces_to_sink_ ? storing() : Storing{}, lists + list_bytes());
   if (!pieces_to_sink_) store(tile, call, out_tile);
 }
 
@@ -412,7 +412,7 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
     load(tile, call, in);
   if (direct_sink_)
     out = address(tiling_.segments[cell.first_sink], tile, spec_.sink_element.bytes(), call);
-  batch.run(in, out, workspace + 2 * tile_bytes_ + row_bytes());
+  batch.run(in, out, workspace + 2 * tile_bytes_ + list_bytes());
   if (!direct_sink_) store(tile, call, out);
 }
 

@@ -53,7 +53,7 @@ class Stage {
 
   /// Cache memory that run() needs, for each thread.
   std::int64_t workspace_bytes() const noexcept {
-    return 2 * tile_bytes_ + row_bytes() + scratch_bytes_;
+    return 2 * tile_bytes_ + list_bytes() + scratch_bytes_;
   }
   /// Bytes read and written by a run over all tiles.
   std::int64_t traffic_bytes() const;
@@ -75,19 +75,19 @@ class Stage {
   std::byte* address(const Segment& segment, const Tile& tile, std::int64_t element_bytes,
                      const Call& call) const;
   std::int64_t lane_stride(const Segment& segment) const;
+  std::span<const Segment> sources_of(const Cell& cell) const;
+  std::span<const Segment> sinks_of(const Cell& cell) const;
   void load(const Tile& tile, const Call& call, std::byte* target) const;
   void store(const Tile& tile, const Call& call, const std::byte* source) const;
   void copy_through(const Tile& tile, const Call& call) const;
   void choose_rows();
-  std::int64_t row_bytes() const;
+  std::int64_t list_bytes() const;
   std::int64_t bytes_to_next(const Tile& tile) const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
-  void find_rows(std::size_t first, std::size_t last, const Tile& tile, const Call& call,
+  void find_rows(std::span<const Segment> segments, const Tile& tile, const Call& call,
                  std::int64_t element_bytes, std::byte** rows) const;
-
-  std::span<const Piece> find_pieces(std::size_t first, std::size_t last, const Tile& tile,
-                                     const Call& call, std::int64_t element_bytes,
-                                     std::byte* memory) const;
+  Pieces find_pieces(std::span<const Segment> segments, const Tile& tile, const Call& call,
+                     std::int64_t element_bytes, std::byte* memory) const;
   void run_pieces(const Tile& tile, const Batch& batch, const Call& call,
                   std::byte* workspace) const;
   Storing storing() const;
