@@ -14,14 +14,16 @@ namespace {
 /// Blocks up to this size are transformed pass by pass, larger ones part by part: a core's L1.
 constexpr std::int64_t kBlockBytes = 32 * 1024;
 
-/// Memory likes long pieces: rows of four packs (512 bytes) are read twice as fast as rows of one,
-/// and written three times as fast. So the last pass stores up to four packs together, as long as
-/// their columns fit into a core's L2, but at least two. While they fit, what the next call will
-/// load is fetched meanwhile. (A pass over memory, 2 ranks: n = 256 17 -> 8.5 ms, 4096 19 -> 11,
-/// 16384 219 -> 125.)
-constexpr std::int64_t kPacksBytes = 1024 * 1024;
-constexpr int kFewestPacks = 2;
-constexpr int kMostPacks = 4;
+/// Memory likes long pieces, so up to four packs of lanes that lie side by side go through the last
+/// pass together, and what the next call will load is fetched meanwhile, if all that takes no more
+/// than this: a core's L2. Longer signals go in twos. (A pass over memory, 2 ranks: n = 256 17 ->
+/// 8.5 ms, 4096 19 -> 11.)
+constexpr std::int64_t kFetchedBytes = 1024 * 1024;
+
+/// But rows that compete for the same few lines of the cache do so for each line of a piece: if
+/// they take more than this, two packs are better than four (256^3 c2c in place, a pass: one pack
+/// 23 ms, two 13, three 16, four 16).
+constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
 /// Longer signals are fetched this many rows before they are loaded.
 constexpr std::int64_t kRowsAhead = 4;
@@ -98,6 +100,19 @@ template <class Real>
   }
   return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
 }
+// The results of a butterfly go `step` apart, all but the first times a twiddle each, if there are
+// any.
+template <int kRadix, class Real>
+[[gnu::always_inline]] inline void store_turned(const Column<Real>* x,
+                                                const Twiddle<Real>* twiddles, Column<Real>* to,
+                                                std::int64_t step) {
+  to[0] = x[0];
+  if (twiddles == nullptr)
+    unrolled<kRadix - 1>([&](auto q) WEFT_INLINE { to[(q + 1) * step] = x[q + 1]; });
+  else
+    unrolled<kRadix - 1>([&](auto q) WEFT_INLINE { to[(q + 1) * step] = x[q + 1] * twiddles[q]; });
+}
+
 template <class Real, LaneStore kStore>
 [[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t k,
                                                const Column<Real>& value) {
@@ -212,8 +227,8 @@ template <int kRadix>
 void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
   if constexpr (kCost[kRadix] > 0)
     if (pass.radix == kRadix) {
-      pass.run = &ColumnTransform::run_unrolled<kRadix, Place::work>;
-      pass.load = &ColumnTransform::run_unrolled<kRadix, Place::lanes>;
+      pass.run = &ColumnTransform::run_unrolled<kRadix>;
+      pass.load = &ColumnTransform::load_unrolled<kRadix>;
       pass.store = {&ColumnTransform::store_unrolled<kRadix, LaneStore::cached>,
                     &ColumnTransform::store_unrolled<kRadix, LaneStore::streamed>,
                     &ColumnTransform::store_unrolled<kRadix, LaneStore::seamed>};
@@ -241,17 +256,21 @@ void ColumnTransform<Real>::find_positions(Direction direction) {
 }
 
 template <class Real>
-int ColumnTransform<Real>::packs_at_once() const noexcept {
+int ColumnTransform<Real>::most_packs() const noexcept {
   if (!loads_and_stores()) return 1;
-  const std::int64_t bytes = work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>));
-  return static_cast<int>(std::clamp<std::int64_t>(kPacksBytes / bytes, kFewestPacks, kMostPacks));
+  return 4 * pack_bytes() <= kFetchedBytes ? 4 : 2;
+}
+
+template <class Real>
+int ColumnTransform<Real>::packs_for(bool rows_compete) const noexcept {
+  return rows_compete && 4 * pack_bytes() > kCompetingBytes ? std::min(most_packs(), 2)
+                                                            : most_packs();
 }
 
 template <class Real>
 void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
-  const bool early =
-      packs_at_once() * n_ * static_cast<std::int64_t>(sizeof(Column<Real>)) <= kPacksBytes;
+  const bool early = packs * pack_bytes() <= kFetchedBytes;
   Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
                           ? Fetch<Real>(in.rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
@@ -294,16 +313,24 @@ auto ColumnTransform<Real>::run_of(std::size_t number, const Call& call) const -
 }
 
 // Passes `first` to `last` (past the end), over one block of the first one, for each pack. A pass
-// that stores lanes goes through the packs by itself.
+// that loads lanes from memory, or stores them, goes through the packs by itself, since memory is
+// read and written faster in longer pieces.
 template <class Real>
 void ColumnTransform<Real>::run_passes(std::size_t first, std::size_t last, Column<Real>* data,
                                        const Call& call) const {
+  const bool loads = first == 0 && call.ahead != 0 && run_of(0, call) == passes_[0].load;
   const bool stores = last == passes_.size() && call.out.rows != nullptr && loads_and_stores();
-  if (stores) --last;
-  Call of_pack = call;
   std::int64_t blocks = 1;
+  if (loads) {
+    passes_[0].load(passes_[0], data, blocks, call);
+    blocks = passes_[first++].radix;
+  }
+  if (stores) --last;
+  const std::int64_t first_blocks = blocks;
+  Call of_pack = call;
+  of_pack.packs = 1;
   for (int pack = 0; pack < call.packs; ++pack, of_pack.in.first += 2 * kWidth<Real>) {
-    blocks = 1;
+    blocks = first_blocks;
     for (std::size_t p = first; p < last; ++p) {
       run_of(p, call)(passes_[p], data + pack * call.pack_columns, blocks, of_pack);
       blocks *= passes_[p].radix;
@@ -325,33 +352,41 @@ void ColumnTransform<Real>::descend(std::size_t first, Column<Real>* data, const
 }
 
 template <class Real>
-template <int kRadix, typename ColumnTransform<Real>::Place kFrom>
+template <int kRadix>
 void ColumnTransform<Real>::run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                                          const Call& call) {
   const std::int64_t step = pass.length / kRadix;
-  const auto load = [&](std::int64_t j, std::int64_t q) WEFT_INLINE {
-    if constexpr (kFrom == Place::work) return data[j + q * step];
-    if constexpr (kFrom == Place::lanes)
-      return load_lanes(call.in, j + q * step, j + call.ahead < step ? call.ahead : 0);
-  };
   for (std::int64_t block = 0; block < blocks; ++block, data += pass.length) {
-    {
+    const Twiddle<Real>* twiddles = nullptr;  // of the first butterfly: they are 1
+    for (std::int64_t j = 0; j < step; ++j) {
       call.fetch->piece();
       Column<Real> x[kRadix];
-      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load(0, q); });
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = data[j + q * step]; });
       butterfly<kRadix>(x);
-      unrolled<kRadix>([&](auto q) WEFT_INLINE { data[q * step] = x[q]; });
+      store_turned<kRadix>(x, twiddles, data + j, step);
+      twiddles = twiddles == nullptr ? pass.twiddles.data() : twiddles + kRadix - 1;
     }
-    const Twiddle<Real>* twiddles = pass.twiddles.data();
-    for (std::int64_t j = 1; j < step; ++j, twiddles += kRadix - 1) {
+  }
+}
+
+// The first pass, a single block, from lanes, for all packs.
+template <class Real>
+template <int kRadix>
+void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
+                                          std::int64_t /*blocks*/, const Call& call) {
+  const std::int64_t step = pass.length / kRadix;
+  const Twiddle<Real>* twiddles = nullptr;
+  for (std::int64_t j = 0; j < step; ++j) {
+    const std::int64_t ahead = j + call.ahead < step ? call.ahead : 0;
+    LanesIn<Real> in = call.in;
+    for (int pack = 0; pack < call.packs; ++pack, in.first += 2 * kWidth<Real>) {
       call.fetch->piece();
       Column<Real> x[kRadix];
-      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load(j, q); });
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load_lanes(in, j + q * step, ahead); });
       butterfly<kRadix>(x);
-      data[j] = x[0];
-      unrolled<kRadix - 1>([&](auto q)
-                               WEFT_INLINE { data[j + (q + 1) * step] = x[q + 1] * twiddles[q]; });
+      store_turned<kRadix>(x, twiddles, data + pack * call.pack_columns + j, step);
     }
+    twiddles = twiddles == nullptr ? pass.twiddles.data() : twiddles + kRadix - 1;
   }
 }
 

@@ -67,8 +67,10 @@ class ColumnTransform {
   /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
-  /// With how many packs at once memory is used best.
-  int packs_at_once() const noexcept;
+  /// With how many packs at once memory is used best; `rows_compete` for the same few lines of the
+  /// cache.
+  int packs_for(bool rows_compete) const noexcept;
+  int most_packs() const noexcept;
 
  private:
   struct Call {
@@ -94,11 +96,13 @@ class ColumnTransform {
     Run load = nullptr;          // as the first pass; null where there is no such
     std::array<Run, 3> store{};  // as the last pass, for each LaneStore
   };
-  enum class Place { work, lanes };
 
-  template <int kRadix, Place kFrom>
+  template <int kRadix>
   static void run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                            const Call& call);
+  template <int kRadix>
+  static void load_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
+                            const Call& call);
   template <int kRadix, LaneStore kStore>
   static void store_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                              const Call& call);
@@ -107,6 +111,7 @@ class ColumnTransform {
   static void choose_unrolled(Pass& pass);
   static Pass make_pass(int radix, std::int64_t length);
   void find_positions(Direction direction);
+  std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;
   void run(const Call& call) const;

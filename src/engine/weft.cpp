@@ -73,13 +73,16 @@ class WeftBatch : public Batch {
                       .seam = reinterpret_cast<Pack<Real>*>(work + work_columns()),
                       .opens = true};
     const std::int64_t next_reals = next / static_cast<std::int64_t>(sizeof(Real));
+    const std::int64_t together = kWidth<Real> * transform_.packs_for(compete(in) || compete(out));
+    const std::int64_t lanes_of_next = next == 0 ? 0 : together;
     std::int64_t first = 0;
     while (first + kWidth<Real> <= spec_.count) {
-      const std::int64_t lanes = lanes_from(first);
+      const std::int64_t lanes = std::min(together, whole_packs(spec_.count - first));
       const std::int64_t after = first + lanes;
       const bool is_last = after + kWidth<Real> > spec_.count;
       from.next = is_last ? next_reals : 2 * after;
-      from.next_reals = 2 * (is_last ? lanes_of_next(next) : lanes_from(after));
+      from.next_reals =
+          2 * (is_last ? lanes_of_next : std::min(together, whole_packs(spec_.count - after)));
       transform_.run(work, from, to, static_cast<int>(lanes / kWidth<Real>));
       first = after;
       from.first = to.first = 2 * first;
@@ -92,7 +95,7 @@ class WeftBatch : public Batch {
       work[j] = first_lanes(from.rows[j] + 2 * first, left);
     transform_.run(work, first > 0 ? Fetch<Real>()
                                    : Fetch<Real>(from.rows, spec_.n, next_reals,
-                                                 next_reals + 2 * lanes_of_next(next)));
+                                                 next_reals + 2 * lanes_of_next));
     for (std::int64_t k = 0; k < spec_.n; ++k)
       store_first_lanes(work[transform_.position(k)], to.factor, to.rows[k] + 2 * first, left);
   }
@@ -116,18 +119,17 @@ class WeftBatch : public Batch {
             is_in ? spec_.in_distance : spec_.out_distance};
   }
 
-  // Lanes of the next batch that will be transformed together, if it lies `next` bytes on.
-  std::int64_t lanes_of_next(std::int64_t next) const {
-    return next == 0 ? 0 : std::int64_t{kWidth<Real>} * transform_.packs_at_once();
+  static std::int64_t whole_packs(std::int64_t lanes) {
+    return lanes / kWidth<Real> * kWidth<Real>;
   }
-  // Lanes that are transformed together from `first` on; 0 where not even a pack is left.
-  std::int64_t lanes_from(std::int64_t first) const {
-    const std::int64_t packs = (spec_.count - first) / kWidth<Real>;
-    return std::min<std::int64_t>(transform_.packs_at_once(), packs) * kWidth<Real>;
+
+  // Rows a multiple of 4096 bytes apart are kept in the same few lines of a cache.
+  static bool compete(const RowsOfLanes& rows) {
+    return rows.size() > 1 && (rows[1] - rows[0]) % 4096 == 0;
   }
 
   std::int64_t work_columns() const {
-    return transform_.work_columns() * (takes_rows() ? transform_.packs_at_once() : 1);
+    return transform_.work_columns() * (takes_rows() ? transform_.most_packs() : 1);
   }
 
   static LaneStore store_for(const RowsOfLanes& rows, bool streaming) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ struct Cut {
   int late_parts = 1;
 };
 
+/// Where the block that stays on its rank lies when the exchange need not find memory for it.
+struct Home {
+  View view;                     ///< of that block, in the first field
+  std::int64_t field_bytes = 0;  ///< from one field to the next
+};
+
 /// One redistribution to be carried out, for all fields. `unit` below counts field * chunks +
 /// chunk.
 struct ExchangeProblem {
@@ -46,6 +53,9 @@ struct ExchangeProblem {
   /// and may use that one's window again: each block is stored where it was loaded. Only for
   /// methods that returns() is true of.
   bool returns = false;
+  /// Of this rank; set on all ranks or on none, and on both of an exchange and the one that returns
+  /// what it has brought. Only for methods that leaves_home() is true of.
+  std::optional<Home> home = std::nullopt;
 };
 
 /// Chunk `chunk` of `chunks` of `block`. Part p of P of an extent n is [n*p/P, n*(p+1)/P); it may
@@ -147,6 +157,8 @@ class ExchangeMethod {
   /// True when ExchangeProblem::returns may be set; the exchange is then given the window of the
   /// earlier one.
   virtual bool returns() const { return false; }
+  /// True when ExchangeProblem::home may be set.
+  virtual bool leaves_home() const { return false; }
   /// Collective over problem.comm.
   virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
 };

@@ -103,7 +103,7 @@ std::vector<std::int64_t> shared_bytes(const ExchangeProblem& problem) {
   for (int rank = 0; rank < problem.comm->size(); ++rank)
     if (const int on_node = problem.node_rank_of[static_cast<std::size_t>(rank)]; on_node >= 0)
       bytes[static_cast<std::size_t>(on_node)] =
-          window_array_of(problem, Peers::on_node, rank).bytes * problem.fields;
+          window_blocks_of(problem, Peers::on_node, rank).field_bytes * problem.fields;
   return bytes;
 }
 

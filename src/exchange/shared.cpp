@@ -12,21 +12,17 @@ constexpr std::int64_t kLineBytes = 64;
 
 }  // namespace
 
-WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int rank) {
-  const Box& local = problem.from.box(rank);
-  WindowArray array;
-  array.box = {local.lower, local.lower};
-  for (int peer = 0; peer < problem.to.ranks(); ++peer)
-    if (serves(peers, problem, peer))
-      array.box = smallest_box_around(array.box, intersect(local, problem.to.box(peer)));
-  array.strides = Extents::filled(local.dimensions(), 1);
-  if (array.box.empty()) return array;
-  const Arrangement arrangement =
-      spread_out(array.box.extents(), problem.order, problem.element_bytes);
-  array.strides = arrangement.strides;
-  array.bytes =
-      (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-  return array;
+WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int rank) {
+  WindowBlocks window;
+  for (const Block& block : redistribution_between(problem.from, problem.to, rank).sends) {
+    if (!serves(peers, problem, block.peer) || (problem.home && block.peer == rank)) continue;
+    const Arrangement arrangement =
+        spread_out(block.box.extents(), problem.order, problem.element_bytes);
+    window.blocks.push_back({block, arrangement.strides, window.field_bytes});
+    window.field_bytes +=
+        (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  }
+  return window;
 }
 
 SharedExchange::SharedExchange(ExchangeProblem problem, Peers peers)
@@ -34,11 +30,10 @@ SharedExchange::SharedExchange(ExchangeProblem problem, Peers peers)
       peers_(peers),
       blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
   const int me = problem_.comm->rank();
-  field_bytes_ = place_at(me).array.bytes;
-  for (const Block& block : blocks_.sends)
-    sent_at_.push_back(place_at(problem_.returns ? block.peer : me));
+  field_bytes_ = blocks_in_window_of(me).field_bytes;
+  for (const Block& block : blocks_.sends) sent_at_.push_back(place_of(me, block.peer));
   for (const Block& block : blocks_.receives) {
-    received_at_.push_back(place_at(problem_.returns ? me : block.peer));
+    received_at_.push_back(place_of(block.peer, me));
     if (block.peer != me && serves(peers_, problem_, block.peer))
       sources_.push_back(node_rank_of(block.peer));
   }
@@ -55,30 +50,39 @@ ExchangeTraffic SharedExchange::traffic() const {
   return traffic;
 }
 
-SharedExchange::Place SharedExchange::place_at(int rank) const {
-  if (!serves(peers_, problem_, rank)) return {};
+WindowBlocks SharedExchange::blocks_in_window_of(int rank) const {
   ExchangeProblem there = problem_;
   if (problem_.returns) std::swap(there.from, there.to);
-  return {rank, window_array_of(there, peers_, rank)};
+  return window_blocks_of(there, peers_, rank);
 }
 
-View SharedExchange::view_of(const Place& place, const Box& block, int unit) const {
-  const std::int64_t field_offset =
-      buffers_.window_offset + unit / problem_.chunks * place.array.bytes;
-  const View whole{kSlotWindow + node_rank_of(place.rank), field_offset, place.array.box,
-                   place.array.strides};
-  const Box part = chunk_of(block, problem_.cut, problem_.chunks, unit % problem_.chunks);
-  return part_of(whole, part, problem_.element_bytes);
+SharedExchange::Place SharedExchange::place_of(int from, int to) const {
+  if (problem_.home && from == to) return {problem_.home->view, problem_.home->field_bytes};
+  const int host = problem_.returns ? to : from;
+  const int guest = problem_.returns ? from : to;
+  if (!serves(peers_, problem_, from) || !serves(peers_, problem_, to)) return {};
+  const WindowBlocks window = blocks_in_window_of(host);
+  for (const WindowBlock& there : window.blocks)
+    if (there.block.peer == guest)
+      return {{kSlotWindow + node_rank_of(host), there.offset, there.block.box, there.strides},
+              window.field_bytes};
+  throw Error(ErrorCode::internal, "a block has no place in a window");
+}
+
+View SharedExchange::view_at(const Place& place, int unit) const {
+  View view = place.view;
+  view.offset_bytes += unit / problem_.chunks * place.field_bytes;
+  if (view.slot >= kSlotWindow) view.offset_bytes += buffers_.window_offset;
+  return part_of(view, chunk_of(view.box, problem_.cut, problem_.chunks, unit % problem_.chunks),
+                 problem_.element_bytes);
 }
 
 View SharedExchange::outbox(int unit, int block) const {
-  const auto at = static_cast<std::size_t>(block);
-  return view_of(sent_at_[at], blocks_.sends[at].box, unit);
+  return view_at(sent_at_[static_cast<std::size_t>(block)], unit);
 }
 
 View SharedExchange::inbox(int unit, int block) const {
-  const auto at = static_cast<std::size_t>(block);
-  return view_of(received_at_[at], blocks_.receives[at].box, unit);
+  return view_at(received_at_[static_cast<std::size_t>(block)], unit);
 }
 
 void SharedExchange::begin(std::int64_t call, std::span<std::byte* const> /*bases*/) {
@@ -151,6 +155,7 @@ class SharedMethod final : public ExchangeMethod {
            " of " + std::to_string(problem.comm->size());
   }
   bool returns() const override { return true; }
+  bool leaves_home() const override { return true; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<SharedExchange>(std::move(problem), Peers::all);
   }

@@ -1,25 +1,31 @@
 // SharedExchange: peers of one node read each other's memory, so that a datum is stored once and
 // loaded once and never copied in between. The outbox of a rank is an array in its window; the
-// inbox of a peer is a part of the peer's array. Counters in the window tell readers that a unit is
-// complete. An exchange that returns what an earlier one has brought stores it where it was loaded,
-// in the array in the peer's window; then the arrays are those of the ranks that load. It does not
-// serve peers on other nodes.
+// inbox of a peer is that very place. Counters in the window tell readers that a unit is complete.
+// An exchange that returns what an earlier one has brought stores it where it was loaded, in the
+// array in the peer's window; then the arrays are those of the ranks that load. It does not serve
+// peers on other nodes.
 #pragma once
 
 #include "exchange/peers.hpp"
 
 namespace weft {
 
-/// How one field lies in the window of a rank: the smallest box that holds all blocks to the peers
-/// served.
-struct WindowArray {
-  Box box;
-  Extents strides;
-  std::int64_t bytes = 0;  ///< from one field to the next
+/// A block in the window of a rank.
+struct WindowBlock {
+  Block block;              ///< its peer is the one that it goes to
+  Extents strides;          ///< elements
+  std::int64_t offset = 0;  ///< bytes from where the exchange's part of the window begins
+};
+
+/// What one field of a rank takes in its window: a block for each peer served, each an array of its
+/// own.
+struct WindowBlocks {
+  std::vector<WindowBlock> blocks;
+  std::int64_t field_bytes = 0;
 };
 
 /// Computed alike by the rank that stores and the ranks that load.
-WindowArray window_array_of(const ExchangeProblem& problem, Peers peers, int rank);
+WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int rank);
 
 class SharedExchange final : public Exchange {
  public:
@@ -45,15 +51,16 @@ class SharedExchange final : public Exchange {
   void release(int /*unit*/) override {}  // the plan tells when the whole call is over
 
  private:
-  /// The array that holds a block, and whose window that is in.
+  /// Where a block lies: in a window, from where this exchange's part of it begins, or at home.
   struct Place {
-    int rank = 0;
-    WindowArray array;
+    View view;
+    std::int64_t field_bytes = 0;
   };
 
   int node_rank_of(int rank) const { return problem_.node_rank_of[static_cast<std::size_t>(rank)]; }
-  Place place_at(int rank) const;
-  View view_of(const Place& place, const Box& block, int unit) const;
+  WindowBlocks blocks_in_window_of(int rank) const;
+  Place place_of(int from, int to) const;
+  View view_at(const Place& place, int unit) const;
 
   ExchangeProblem problem_;
   Peers peers_;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/aligned_memory.hpp"
+#include "plan/home.hpp"
 #include "plan/implementation.hpp"
 
 namespace weft {
@@ -167,6 +168,33 @@ void AnyPlan::Implementation::choose_exchanges() {
   }
 }
 
+std::pair<UserSide, UserSide> AnyPlan::Implementation::sides(Direction direction) const {
+  UserSide input{resolved.input_layout, request.input, resolved.input_field_stride, kSlotInput};
+  UserSide output{resolved.output_layout, request.output, resolved.output_field_stride, kSlotInput};
+  if (direction == Direction::backward) std::swap(input, output);
+  if (!request.options.in_place) output.slot = kSlotOutput;
+  return {std::move(input), std::move(output)};
+}
+
+// For each exchange a home on every rank, or on none. One that stores blocks where an earlier one
+// loaded them has a home if that one has.
+std::vector<std::optional<Home>> AnyPlan::Implementation::homes(Direction direction) const {
+  const Sequence sequence =
+      sequence_of(resolved.path, resolved.transforms, request.input, direction);
+  const auto [source, sink] = sides(direction);
+  std::vector<std::optional<Home>> homes;
+  for (const Hop& hop : way(direction).hops) {
+    homes.push_back(
+        home_of(sequence, hop.action, resolved.input_layout.order(), source, sink, comm.rank()));
+    if (comm.min(std::int64_t{homes.back().has_value()}) == 0) homes.back().reset();
+    if (hop.returned < 0) continue;
+    std::optional<Home>& earlier = homes[static_cast<std::size_t>(hop.returned)];
+    if (!homes.back()) earlier.reset();
+    if (!earlier) homes.back().reset();
+  }
+  return homes;
+}
+
 void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   ExchangeMemory most;
   int number = 0;
@@ -175,9 +203,11 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   for (std::size_t w = 0; w < 2; ++w) {
     ways[w].exchanges.clear();
     std::vector<Wanted> wanted;
+    const std::vector<std::optional<Home>> homes_of_hops = homes(static_cast<Direction>(w));
     for (const Hop& hop : ways[w].hops) {
       ExchangeProblem problem = problem_of(hop, number++);
       problem.returns = hop.returned >= 0 && method.returns();
+      if (method.leaves_home()) problem.home = homes_of_hops[wanted.size()];
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);
         if (!refusal.empty())
@@ -242,16 +272,13 @@ void AnyPlan::Implementation::make_programs() {
   for (Direction direction : {Direction::forward, Direction::backward}) {
     OneWay& one = way(direction);
     const bool forward = direction == Direction::forward;
-    UserSide input{resolved.input_layout, request.input, resolved.input_field_stride, kSlotInput};
-    UserSide output{resolved.output_layout, request.output, resolved.output_field_stride,
-                    kSlotInput};
-    if (!request.options.in_place) (forward ? output : input).slot = kSlotOutput;
+    auto [source, sink] = sides(direction);
     one.program = make_program(
         {.path = &resolved.path,
          .transforms = &resolved.transforms,
          .direction = direction,
-         .source = forward ? input : output,
-         .sink = forward ? output : input,
+         .source = std::move(source),
+         .sink = std::move(sink),
          .factor = forward ? resolved.forward_factor : resolved.backward_factor,
          .rank = comm.rank(),
          .fields = request.options.fields,

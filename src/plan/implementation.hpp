@@ -85,6 +85,9 @@ struct AnyPlan::Implementation {
   void find_node();
   void choose_threads();
   ExchangeProblem problem_of(const Hop& hop, int number) const;
+  /// What a call in that direction reads and what it writes.
+  std::pair<UserSide, UserSide> sides(Direction direction) const;
+  std::vector<std::optional<Home>> homes(Direction direction) const;
   void choose_exchanges();
   void make_exchanges(const ExchangeMethod& method);
   bool may_send_from_sink(Direction direction, std::int64_t send_bytes) const;

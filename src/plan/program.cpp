@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "plan/overlap.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -15,10 +16,7 @@ namespace {
 using Ports = std::vector<Port>;
 
 Ports user_ports(const UserSide& side, int rank) {
-  const std::int64_t bytes = side.element.bytes();
-  View view{side.slot, side.layout.offset(rank) * bytes, side.layout.box(rank),
-            side.layout.strides(rank)};
-  return {{view, side.field_stride * bytes, -1}};
+  return {{side.view(rank), side.field_stride * side.element.bytes(), -1}};
 }
 
 template <class ViewOf>
@@ -33,9 +31,14 @@ void append_ports(Ports& ports, std::size_t blocks, int fields, int chunks, View
     }
 }
 
-bool same_places(const Ports& a, const Ports& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Port& x, const Port& y) { return x.view == y.view; });
+bool any_in_window(const Ports& ports) {
+  return std::any_of(ports.begin(), ports.end(),
+                     [](const Port& port) { return port.view.slot >= kSlotWindow; });
+}
+
+bool any_in(const Ports& ports, int slot) {
+  return std::any_of(ports.begin(), ports.end(),
+                     [&](const Port& port) { return port.view.slot == slot; });
 }
 
 Ports without_chunks(Ports ports) {
@@ -126,13 +129,12 @@ class Builder {
   void add_passes(std::size_t first, std::size_t last, std::size_t link) {
     const Ports before = ports_before(link, sequence_.states[first]);
     const Ports after = ports_after(link, sequence_.states[last]);
-    const bool clash = link == 0 && last_link(link) && problem_.source.slot == problem_.sink.slot;
     Ports source = before;
     std::size_t at = first;
     for (const std::size_t next : pass_ends(sequence_, order_, first, last)) {
       const bool final = next == last;
-      const Ports sink = final ? after : handover(at, next, last, link, source, after);
-      if (final && clash && !may_overwrite(source, sink, at, next)) {
+      const Ports sink = final ? after : handover(at, next, last, source, after);
+      if (final && !may_overwrite(source, sink, at, next)) {
         Ports work = work_ports(sequence_.states[next]);
         add_pass(at, next, source, work);
         source = work;
@@ -145,36 +147,19 @@ class Builder {
     }
   }
 
-  bool last_link(std::size_t link) const { return link == problem_.exchanges.size(); }
-
   // What passes from one pass to the next within a link: the place where the link's result goes to,
   // if its elements fit there.
-  Ports handover(std::size_t at, std::size_t next, std::size_t last, std::size_t link,
-                 const Ports& source, const Ports& after) {
+  Ports handover(std::size_t at, std::size_t next, std::size_t last, const Ports& source,
+                 const Ports& after) {
     const State& state = sequence_.states[next];
     const auto same = [&](const State& other) {
       return other.element == state.element && other.layout.shape() == state.layout.shape();
     };
-    if (is_slow_along(sequence_.actions[next].axis, state, after)) return work_ports(state);
     if (same(sequence_.states[last]) && may_overwrite(source, after, at, next))
       return without_chunks(after);
-    const bool may_change = !source.empty() && source.front().view.slot < kSlotWindow &&
-                            (link > 0 || problem_.source.slot == problem_.sink.slot);
+    const bool may_change = !source.empty() && !any_in_window(source) && !reads_input(source);
     if (may_change && same(sequence_.states[at])) return without_chunks(source);
     return work_ports(state);
-  }
-
-  // Pencils whose elements lie a multiple of 4096 bytes apart compete for few lines of the cache.
-  // An array of its own is worth its memory then, but not where the user asked for a transform in
-  // place (256^3 c2c on one rank: 99 ms in the user's array, 77 through another).
-  bool is_slow_along(int axis, const State& state, const Ports& after) const {
-    const std::int64_t bytes = state.element.bytes();
-    if (after.size() != 1 || after.front().view.slot != problem_.sink.slot ||
-        problem_.sink.slot == problem_.source.slot)
-      return false;
-    const View& view = after.front().view;
-    return view.strides[axis] * bytes % 4096 == 0 && axis != order_.back() &&
-           view.box.volume() * bytes > kMostCachedResultBytes;
   }
 
   Ports work_ports(const State& state) {
@@ -186,37 +171,22 @@ class Builder {
     return {{View{kSlotWork, 0, box, arrangement.strides}, 0, -1}};
   }
 
-  // True when a pass from `source` to `sink` overwrites nothing that it has still to read: the
-  // memory is not the same, or what a tile (a slice, when two stages are fused) stores lies where
-  // it was loaded from.
+  // True when a pass from `source` to `sink` overwrites nothing that it has still to load.
   bool may_overwrite(const Ports& source, const Ports& sink, std::size_t at,
                      std::size_t next) const {
-    if (source.empty() || sink.empty() || source.front().view.slot != sink.front().view.slot)
-      return true;
-    if (at == next) return false;
-    if (same_places(source, sink) && sequence_.states[at].element == sequence_.states[next].element)
-      return true;
-    if (source.size() != 1 || sink.size() != 1) return false;
-    const View& from = source.front().view;
-    const View& to = sink.front().view;
+    const std::vector<bool> inside = inside_axes(sequence_, order_, at, next);
     const std::int64_t from_bytes = sequence_.states[at].element.bytes();
     const std::int64_t to_bytes = sequence_.states[next].element.bytes();
-    if (from.offset_bytes != to.offset_bytes) return false;
-    std::int64_t from_span = from_bytes;
-    std::int64_t to_span = to_bytes;
-    std::int64_t pitch = std::numeric_limits<std::int64_t>::max();
-    for (int axis = 0; axis < from.box.dimensions(); ++axis) {
-      const bool inside =
-          axis == sequence_.actions[at].axis || (next == at + 2 && axis != slice_axis());
-      if (inside) {
-        from_span += (from.box.extent(axis) - 1) * from.strides[axis] * from_bytes;
-        to_span += (to.box.extent(axis) - 1) * to.strides[axis] * to_bytes;
-      } else {
-        if (from.strides[axis] * from_bytes != to.strides[axis] * to_bytes) return false;
-        if (from.box.extent(axis) > 1) pitch = std::min(pitch, from.strides[axis] * from_bytes);
-      }
-    }
-    return std::max(from_span, to_span) <= pitch;
+    for (const Port& from : source)
+      for (const Port& to : sink)
+        if (!weft::may_overwrite({from.view, from_bytes}, {to.view, to_bytes}, inside))
+          return false;
+    return true;
+  }
+
+  // True for what the user wants to keep.
+  bool reads_input(const Ports& source) const {
+    return problem_.source.slot != problem_.sink.slot && any_in(source, problem_.source.slot);
   }
 
   int slice_axis() const { return order_.front(); }
@@ -248,13 +218,12 @@ class Builder {
     spec.sink_box = after.layout.box(problem_.rank);
     spec.sources = source;
     spec.sinks = sink;
-    spec.keep_source = !source.empty() && source.front().view.slot == problem_.source.slot &&
-                       problem_.source.slot != problem_.sink.slot;
-    const int slot = sink.empty() ? kSlotSlice : sink.front().view.slot;
+    spec.keep_source = reads_input(source);
+    const bool in_slice = sink.empty() || sink.front().view.slot == kSlotSlice;
     const std::int64_t bytes = spec.sink_box.volume() * after.element.bytes();
     const std::int64_t most =
-        slot >= kSlotWindow ? second_level_cache_bytes() : kMostCachedResultBytes;
-    spec.store_mode = slot != kSlotSlice && bytes > most ? StoreMode::streaming : StoreMode::cached;
+        any_in_window(sink) ? second_level_cache_bytes() : kMostCachedResultBytes;
+    spec.store_mode = !in_slice && bytes > most ? StoreMode::streaming : StoreMode::cached;
     return spec;
   }
 
@@ -305,6 +274,10 @@ class Builder {
 };
 
 }  // namespace
+
+View UserSide::view(int rank) const {
+  return {slot, layout.offset(rank) * element.bytes(), layout.box(rank), layout.strides(rank)};
+}
 
 std::string Pass::name() const {
   if (!stages.front().spec().transforms) return "copy";

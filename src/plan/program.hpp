@@ -53,6 +53,8 @@ struct UserSide {
   Element element;
   std::int64_t field_stride = 0;  ///< elements
   int slot = kSlotInput;
+
+  View view(int rank) const;
 };
 
 struct ProgramProblem {

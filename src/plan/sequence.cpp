@@ -127,6 +127,14 @@ std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<i
   return ends;
 }
 
+std::vector<bool> inside_axes(const Sequence& sequence, const std::vector<int>& order,
+                              std::size_t at, std::size_t next) {
+  std::vector<bool> inside(order.size(), next == at + 2);
+  if (next == at + 2) inside[static_cast<std::size_t>(order.front())] = false;
+  if (next == at + 1) inside[static_cast<std::size_t>(sequence.actions[at].axis)] = true;
+  return inside;
+}
+
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order) {
   const Sequence sequence = sequence_of(path, transforms, input, direction);
@@ -135,7 +143,7 @@ std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& tra
   for (std::size_t i = 0; i < sequence.actions.size(); ++i) {
     if (!sequence.actions[i].redistributes()) continue;
     Hop hop{sequence.states[i].layout, sequence.states[i + 1].layout, sequence.states[i].element,
-            cut_of(sequence, order, i)};
+            cut_of(sequence, order, i), i};
     if (!open.empty() && undoes(hop, hops[open.back()])) {
       hop.returned = static_cast<int>(open.back());
       open.pop_back();

@@ -31,13 +31,19 @@ Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transfo
 std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<int>& order,
                                    std::size_t first, std::size_t last);
 
+/// The axes of which the pass over actions [at, next) needs all, for each index of the others: the
+/// one that is transformed, or those of a slice.
+std::vector<bool> inside_axes(const Sequence& sequence, const std::vector<int>& order,
+                              std::size_t at, std::size_t next);
+
 /// The redistributions of a path in program order, with the element type that travels.
 struct Hop {
   Layout from;
   Layout to;
   Element element;
-  Cut cut;            ///< along which axes chunks are cut: where most transforms overlap with them
-  int returned = -1;  ///< number of the earlier hop that this one undoes; -1: none
+  Cut cut;  ///< along which axes chunks are cut: where most transforms overlap with them
+  std::size_t action = 0;  ///< number of the action in the sequence
+  int returned = -1;       ///< number of the earlier hop that this one undoes; -1: none
 };
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order);

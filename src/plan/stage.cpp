@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/overlap.hpp"
+
 namespace weft {
 
 namespace {
@@ -175,6 +177,20 @@ void Stage::use_engine(const Engine& engine) {
   choose_rows();
 }
 
+// True when some pencils of a tile may be stored before others are loaded.
+bool Stage::may_store_early() const {
+  std::vector<bool> inside(static_cast<std::size_t>(spec_.source_box.dimensions()), false);
+  inside[static_cast<std::size_t>(spec_.axis)] = true;
+  const auto may = [&](const Port& from, const Port& to) {
+    return may_overwrite({from.view, spec_.source_element.bytes()},
+                         {to.view, spec_.sink_element.bytes()}, inside);
+  };
+  return std::all_of(spec_.sources.begin(), spec_.sources.end(), [&](const Port& from) {
+    return std::all_of(spec_.sinks.begin(), spec_.sinks.end(),
+                       [&](const Port& to) { return may(from, to); });
+  });
+}
+
 // Rows that are contiguous on a side need no tile there, if the engine takes them in pieces.
 void Stage::choose_pieces() {
   if (!rows_ || !spec_.transforms || !engine_->takes_pieces()) return;
@@ -185,10 +201,7 @@ void Stage::choose_pieces() {
   };
   pieces_from_source_ = are_rows(spec_.sources);
   pieces_to_sink_ = are_rows(spec_.sinks);
-  // Some rows are stored before others are loaded.
-  if (pieces_from_source_ && pieces_to_sink_ && share_a_slot(spec_.sources, spec_.sinks) &&
-      !same_views(spec_.sources, spec_.sinks))
-    pieces_to_sink_ = false;
+  if (pieces_from_source_ && pieces_to_sink_ && !may_store_early()) pieces_to_sink_ = false;
   direct_source_ = direct_sink_ = false;
   if (pieces_from_source_ && pieces_to_sink_) tile_bytes_ = 0;
 }
@@ -208,10 +221,7 @@ void Stage::choose_rows() {
   };
   rows_from_source_ = neighbours(spec_.sources);
   rows_to_sink_ = neighbours(spec_.sinks);
-  // Some lanes are stored before others are loaded.
-  if (rows_from_source_ && rows_to_sink_ && share_a_slot(spec_.sources, spec_.sinks) &&
-      !same_views(spec_.sources, spec_.sinks))
-    rows_to_sink_ = false;
+  if (rows_from_source_ && rows_to_sink_ && !may_store_early()) rows_to_sink_ = false;
   if (rows_from_source_ && rows_to_sink_) tile_bytes_ = 0;
 }
 
@@ -296,16 +306,20 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
       if (begin >= end) continue;
       const std::int64_t from_row = from.strides[spec_.axis];
       const std::int64_t to_row = to.strides[spec_.axis];
-      store_copy_(
-          {.target = address(to, tile, bytes, call) + (begin - to.begin) * to_row * bytes,
-           .source = address(from, tile, bytes, call) + (begin - from.begin) * from_row * bytes,
-           .target_row = to_row,
-           .target_column = lane_stride(to),
-           .source_row = from_row,
-           .source_column = lane_stride(from),
-           .rows = end - begin,
-           .columns = tile.lanes},
-          spec_.factor);
+      std::byte* const target =
+          address(to, tile, bytes, call) + (begin - to.begin) * to_row * bytes;
+      const std::byte* const source =
+          address(from, tile, bytes, call) + (begin - from.begin) * from_row * bytes;
+      if (target == source && spec_.factor == 1) continue;  // it is there already
+      store_copy_({.target = target,
+                   .source = source,
+                   .target_row = to_row,
+                   .target_column = lane_stride(to),
+                   .source_row = from_row,
+                   .source_column = lane_stride(from),
+                   .rows = end - begin,
+                   .columns = tile.lanes},
+                  spec_.factor);
     }
 }
 

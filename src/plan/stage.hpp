@@ -81,6 +81,7 @@ class Stage {
   void store(const Tile& tile, const Call& call, const std::byte* source) const;
   void copy_through(const Tile& tile, const Call& call) const;
   void choose_rows();
+  bool may_store_early() const;
   std::int64_t list_bytes() const;
   std::int64_t bytes_to_next(const Tile& tile) const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;

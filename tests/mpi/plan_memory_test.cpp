@@ -129,6 +129,27 @@ TEST(PlanMemory, WindowIsThereForSharedMemoryAlone) {
   }
 }
 
+// What stays on its rank waits in the user's arrays.
+TEST(PlanMemory, WindowHoldsOnlyWhatGoesToOthers) {
+  const int ranks = world().size();
+  const std::int64_t n = 8 * ranks;
+  for (const bool natural : {false, true}) {
+    Options options;
+    options.exchange = "shared";
+    options.input.grid = test::even_grid(3, 1, ranks);
+    if (natural) options.output.grid = options.input.grid;
+    const auto expect_only_travelling = [&](const auto& plan) {
+      const double local = static_cast<double>(plan.output_layout().box(world().rank()).volume()) *
+                           static_cast<double>(plan.output_element().bytes());
+      const double travelling = local * (ranks - 1) / ranks;
+      EXPECT_LE(static_cast<double>(plan.memory().window), 1.3 * travelling + 16384) << natural;
+    };
+    expect_only_travelling(Plan<std::complex<double>>(MPI_COMM_WORLD, {n, n, 96}, options));
+    expect_only_travelling(Plan<double>(MPI_COMM_WORLD, {n, n, 96}, options));
+    expect_only_travelling(Plan<float>(MPI_COMM_WORLD, {n, n, 97}, options));
+  }
+}
+
 // The second exchange of a plan that brings its data back uses the window of the first.
 TEST(PlanMemory, NaturalOutputNeedsNoSecondWindow) {
   for (const char* exchange : {"shared", "mixed"})

@@ -30,22 +30,39 @@ TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
   const int ranks = world().size();
   for (const std::int64_t n : {16, 64, 67, 128, 256}) {
     const ExchangeProblem problem = slabs_problem(nodes, {2 * ranks, n, n}, 16);
-    const WindowArray array = window_array_of(problem, Peers::all, world().rank());
-    EXPECT_EQ(1, array.strides[2]);
-    for (const int axis : {0, 1}) {
-      EXPECT_EQ(0, array.strides[axis] * 16 % 64) << n;
-      EXPECT_NE(0, array.strides[axis] * 16 % 4096) << n;
+    const WindowBlocks window = window_blocks_of(problem, Peers::all, world().rank());
+    for (const WindowBlock& block : window.blocks) {
+      EXPECT_EQ(1, block.strides[2]);
+      EXPECT_EQ(0, block.offset % 64);
+      for (const int axis : {0, 1}) {
+        EXPECT_EQ(0, block.strides[axis] * 16 % 64) << n;
+        EXPECT_NE(0, block.strides[axis] * 16 % 4096) << n;
+      }
     }
-    EXPECT_GE(array.bytes, 2 * n * n * 16);
-    EXPECT_LE(array.bytes, 2 * n * n * 16 * 5 / 4 + 4096);
+    EXPECT_GE(window.field_bytes, 2 * n * n * 16);
+    EXPECT_LE(window.field_bytes, 2 * n * n * 16 * 5 / 4 + 4096 * ranks);
   }
+}
+
+TEST(WindowArrays, HaveNoPlaceForTheBlockThatStaysAtHome) {
+  const NodeMap nodes(Nodes::one);
+  const int ranks = world().size();
+  ExchangeProblem problem = slabs_problem(nodes, {2 * ranks, 3 * ranks, 40}, 16);
+  const WindowBlocks all = window_blocks_of(problem, Peers::all, world().rank());
+  problem.home.emplace();
+  const WindowBlocks others = window_blocks_of(problem, Peers::all, world().rank());
+  EXPECT_EQ(static_cast<std::size_t>(ranks), all.blocks.size());
+  EXPECT_EQ(static_cast<std::size_t>(ranks - 1), others.blocks.size());
+  EXPECT_EQ(all.field_bytes / ranks * (ranks - 1), others.field_bytes);
+  for (const WindowBlock& block : others.blocks) EXPECT_NE(world().rank(), block.block.peer);
 }
 
 TEST(WindowArrays, LeaveShortRowsDense) {
   const NodeMap nodes(Nodes::one);
-  const ExchangeProblem problem = slabs_problem(nodes, {10 * world().size(), 100, 3}, 8);
-  const WindowArray array = window_array_of(problem, Peers::all, world().rank());
-  EXPECT_EQ((Extents{304, 3, 1}), array.strides);
+  const ExchangeProblem problem =
+      slabs_problem(nodes, {10 * world().size(), 104 * world().size(), 3}, 8);
+  const WindowBlocks window = window_blocks_of(problem, Peers::all, world().rank());
+  for (const WindowBlock& block : window.blocks) EXPECT_EQ((Extents{312, 3, 1}), block.strides);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+// What lies where in two views of the same memory.
+#include "plan/overlap.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft {
+namespace {
+
+bool apart(const Area& a, const Area& b) {
+  return a.view.slot != b.view.slot || a.view.box.empty() || b.view.box.empty() ||
+         a.view.offset_bytes + a.span_bytes() <= b.view.offset_bytes ||
+         b.view.offset_bytes + b.span_bytes() <= a.view.offset_bytes;
+}
+
+// How far the element at the first index of `axis` lies before the one with global index 0.
+std::int64_t lead(const Area& area, int axis) {
+  return area.view.box.lower[axis] * area.view.strides[axis] * area.element_bytes;
+}
+
+bool is_one_index(const Area& a, const Area& b, int axis) {
+  return a.view.box.extent(axis) == 1 && b.view.box.extent(axis) == 1 &&
+         a.view.box.lower[axis] == b.view.box.lower[axis];
+}
+
+bool steps_alike(const Area& a, const Area& b, int axis) {
+  return a.view.strides[axis] * a.element_bytes == b.view.strides[axis] * b.element_bytes;
+}
+
+// True when the parts of `owner` lie one after another, and each part of `guest` in the room that
+// the owner's part at the same index has up to the next one.
+bool within(const Area& guest, const Area& owner, const std::vector<bool>& inside) {
+  std::int64_t first = guest.view.offset_bytes - owner.view.offset_bytes;
+  std::int64_t last = first;
+  std::int64_t pitch = std::numeric_limits<std::int64_t>::max();
+  for (int axis = 0; axis < guest.view.box.dimensions(); ++axis) {
+    if (inside[static_cast<std::size_t>(axis)]) continue;
+    const std::int64_t before = guest.view.box.lower[axis] - owner.view.box.lower[axis];
+    if (before < 0 || guest.view.box.upper[axis] > owner.view.box.upper[axis]) return false;
+    const std::int64_t step = owner.view.strides[axis] * owner.element_bytes;
+    const std::int64_t nearer =
+        (guest.view.box.extent(axis) - 1) * (guest.view.strides[axis] * guest.element_bytes - step);
+    first += std::min<std::int64_t>(nearer, 0) - before * step;
+    last += std::max<std::int64_t>(nearer, 0) - before * step;
+    if (owner.view.box.extent(axis) > 1) pitch = std::min(pitch, step);
+  }
+  return first >= 0 && last + guest.span_bytes(inside) <= pitch &&
+         owner.span_bytes(inside) <= pitch;
+}
+
+}  // namespace
+
+std::int64_t Area::span_bytes() const {
+  return view.box.empty()
+             ? 0
+             : span_bytes(std::vector<bool>(static_cast<std::size_t>(view.box.dimensions()), true));
+}
+
+std::int64_t Area::span_bytes(const std::vector<bool>& inside) const {
+  std::int64_t elements = 1;
+  for (int axis = 0; axis < view.box.dimensions(); ++axis)
+    if (inside[static_cast<std::size_t>(axis)])
+      elements += (view.box.extent(axis) - 1) * view.strides[axis];
+  return elements * element_bytes;
+}
+
+bool same_addresses(const Area& a, const Area& b) {
+  if (a.view.slot != b.view.slot || a.element_bytes != b.element_bytes) return false;
+  std::int64_t distance = b.view.offset_bytes - a.view.offset_bytes;
+  for (int axis = 0; axis < a.view.box.dimensions(); ++axis) {
+    if (is_one_index(a, b, axis)) continue;
+    if (!steps_alike(a, b, axis)) return false;
+    distance -= lead(b, axis) - lead(a, axis);
+  }
+  return distance == 0;
+}
+
+bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& inside) {
+  return apart(from, to) || same_addresses(from, to) || within(from, to, inside) ||
+         within(to, from, inside);
+}
+
+}  // namespace weft

@@ -1,0 +1,113 @@
+// Passes that store where they load: what is said to be safe overwrites no byte that has still to
+// be loaded, byte by byte, for random views of the same memory.
+#include "plan/overlap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "random_geometry.hpp"
+
+namespace weft {
+namespace {
+
+using test::Random;
+
+/// The index of the axes that are not inside, and 0 for those that are.
+Index part_of(const Index& index, const std::vector<bool>& inside) {
+  Index part = index;
+  for (int axis = 0; axis < part.size(); ++axis)
+    if (inside[static_cast<std::size_t>(axis)]) part[axis] = 0;
+  return part;
+}
+
+template <class Body>
+void for_each_byte(const Area& area, Body body) {
+  for_each_index(area.view.box, [&](const Index& index) {
+    std::int64_t at = area.view.offset_bytes;
+    for (int axis = 0; axis < index.size(); ++axis)
+      at +=
+          (index[axis] - area.view.box.lower[axis]) * area.view.strides[axis] * area.element_bytes;
+    for (std::int64_t byte = 0; byte < area.element_bytes; ++byte) body(at + byte, index);
+  });
+}
+
+/// True when no byte of one part of `to` is a byte of another part of `from`.
+bool is_safe(const Area& from, const Area& to, const std::vector<bool>& inside) {
+  std::map<std::int64_t, Index> loaded;
+  for_each_byte(from, [&](std::int64_t byte, const Index& index) {
+    loaded.emplace(byte, part_of(index, inside));
+  });
+  bool safe = true;
+  for_each_byte(to, [&](std::int64_t byte, const Index& index) {
+    const auto found = loaded.find(byte);
+    safe = safe && (found == loaded.end() || found->second == part_of(index, inside));
+  });
+  return safe;
+}
+
+Box random_part(Random& random, const Extents& extents) {
+  Box box{extents, extents};
+  for (int axis = 0; axis < extents.size(); ++axis) {
+    box.lower[axis] = random.between(0, static_cast<int>(extents[axis]) - 1);
+    box.upper[axis] =
+        random.between(static_cast<int>(box.lower[axis]) + 1, static_cast<int>(extents[axis]));
+  }
+  return box;
+}
+
+/// A part of a dense array with padding after its rows, or something a little different.
+Area random_area(Random& random, const Extents& extents) {
+  const std::int64_t bytes = random.between(0, 2) == 0 ? 8 : 16;
+  Extents padded = extents;
+  padded[extents.size() - 1] += random.between(0, 2);
+  const View whole{
+      0, 0, {Extents::filled(extents.size(), 0), extents}, dense_strides(padded, {0, 1, 2})};
+  View view = part_of(whole, random_part(random, extents), bytes);
+  if (random.between(0, 3) == 0) view.offset_bytes += 8 * random.between(0, 4);
+  if (random.between(0, 3) == 0) view.strides[0] += random.between(0, 2);
+  return {view, bytes};
+}
+
+TEST(Overlap, WhatMayBeOverwrittenHasBeenLoaded) {
+  Random random(5);
+  int may = 0;
+  int may_not = 0;
+  for (int round = 0; round < 20000; ++round) {
+    const Extents extents{random.between(1, 4), random.between(1, 4), random.between(1, 5)};
+    const Area from = random_area(random, extents);
+    const Area to = random_area(random, extents);
+    std::vector<bool> inside;
+    for (int axis = 0; axis < 3; ++axis) inside.push_back(random.between(0, 1) == 0);
+    if (!may_overwrite(from, to, inside)) {
+      may_not += is_safe(from, to, inside) ? 0 : 1;
+      continue;
+    }
+    ++may;
+    ASSERT_TRUE(is_safe(from, to, inside)) << "round " << round;
+  }
+  EXPECT_GT(may, 1000);
+  EXPECT_GT(may_not, 1000);
+}
+
+TEST(Overlap, ARowOfAnotherLengthMayTakeThePlaceOfARow) {
+  const Box box{{0, 0}, {7, 5}};
+  const Area real{{0, 0, {{0, 0}, {7, 8}}, {10, 1}}, 8};
+  const Area complex{{0, 0, box, {5, 1}}, 16};
+  const Area longer{{0, 0, box, {6, 1}}, 16};
+  EXPECT_TRUE(may_overwrite(real, complex, {false, true}));
+  EXPECT_TRUE(may_overwrite(complex, real, {false, true}));
+  EXPECT_FALSE(may_overwrite(complex, real, {true, false}));
+  EXPECT_FALSE(may_overwrite(real, longer, {false, true}));
+}
+
+TEST(Overlap, IsNoneBetweenPartsOfMemoryOfTheirOwn) {
+  const Box box{{0, 0}, {3, 4}};
+  const Area first{{0, 0, box, {4, 1}}, 16};
+  EXPECT_TRUE(may_overwrite(first, {{0, 12 * 16, box, {1, 3}}, 16}, {false, false}));
+  EXPECT_FALSE(may_overwrite(first, {{0, 11 * 16, box, {1, 3}}, 16}, {false, false}));
+  EXPECT_TRUE(may_overwrite(first, {{1, 0, box, {1, 3}}, 16}, {false, false}));
+}
+
+}  // namespace
+}  // namespace weft
