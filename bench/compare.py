@@ -176,7 +176,11 @@ def run(arguments, settings) -> dict:
                 problem = catalogue.Problem(shape, kind, precision)
                 jobs = make_jobs(libraries, problem, arguments)
                 measure.run_problem(jobs, settings, say)
-                new = [row for job in jobs for row in measure.rows_of(job)]
+                new = [
+                    {**row, "weft": outcome["machine"]["Weft"]}
+                    for job in jobs
+                    for row in measure.rows_of(job)
+                ]
                 outcome["rows"] = results.merge(outcome["rows"], new)
                 left_out += failures_of(jobs)
                 results.set_ratios(outcome["rows"], cores())

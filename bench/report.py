@@ -23,7 +23,11 @@ below 1 Weft is faster. How it is measured: [bench/README.md](../bench/README.md
 
 
 def machine_lines(outcome: dict) -> list[str]:
-    lines = [f"Measured on {outcome['date']}:", "", "| | |", "|---|---|"]
+    now = outcome["machine"]["Weft"]
+    mixed = any(row.get("weft", now) != now for row in outcome["rows"])
+    when = f"Measured on {outcome['date']}"
+    lines = [when + (", what names another Weft with that one:" if mixed else ":"), ""]
+    lines += ["| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in outcome["machine"].items()]
     return lines
 
@@ -49,7 +53,7 @@ def section_lines(outcome: dict) -> list[str]:
     cores = int(outcome["machine"]["cores"])
     lines = []
     for problem, config, rows in results.sections(outcome["rows"], cores):
-        lines += ["", f"### {' '.join(problem)}, {results.config_text(config, cores)}", ""]
+        lines += ["", f"### {results.section_text(problem, config, rows, outcome)}", ""]
         lines += ["| " + " | ".join(results.HEADINGS) + " |", "|---|---" + "|---:" * 6 + "|"]
         for cells in results.table_lines(rows, results.references(rows)):
             if cells[0] == "weft":

@@ -153,6 +153,14 @@ def print_tables(results: dict, out):
         )
 
 
+def section_text(problem, config, rows: list[dict], outcome: dict) -> str:
+    """What was measured, and with which Weft if that is not the one named at the top."""
+    text = f"{' '.join(problem)}, {config_text(config, int(outcome['machine']['cores']))}"
+    now = outcome["machine"]["Weft"]
+    others = sorted({row.get("weft", now) for row in rows if is_weft(row)} - {now})
+    return text + (f" (Weft {', '.join(others)})" if others else "")
+
+
 def merge(old: list[dict], new: list[dict]) -> list[dict]:
     """The old rows without those that were measured anew, then the new ones."""
     measured = {tuple(row[key] for key in IDENTITY) for row in new}

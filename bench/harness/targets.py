@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable
 
-from .results import ONE_PROCESS, config_of, config_text, fastest, is_weft, sections
+from .results import ONE_PROCESS, config_of, fastest, is_weft, section_text, sections
 
 SMALLEST = 64**3  # points; nothing is promised for less
 LARGE = 256**3  # "256^3 and above"
@@ -230,7 +230,7 @@ def evaluate(results: dict) -> list[Reached]:
             section = Section(problem, config, rows, same, cores)
             values = sorted(target.values(section), reverse=not target.at_most)
             if values:
-                where = f"{' '.join(problem)}, {config_text(config, cores)}"
+                where = section_text(problem, config, rows, results)
                 wanted = target.wanted(section)
                 lines.append(
                     Reached(target.text, where, wanted, target.at_most, values[0], values[-1])
