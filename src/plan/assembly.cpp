@@ -203,11 +203,13 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   for (std::size_t w = 0; w < 2; ++w) {
     ways[w].exchanges.clear();
     std::vector<Wanted> wanted;
-    const std::vector<std::optional<Home>> homes_of_hops = homes(static_cast<Direction>(w));
+    const auto homes_of_hops = method.leaves_home()
+                                   ? homes(static_cast<Direction>(w))
+                                   : std::vector<std::optional<Home>>(ways[w].hops.size());
     for (const Hop& hop : ways[w].hops) {
       ExchangeProblem problem = problem_of(hop, number++);
       problem.returns = hop.returned >= 0 && method.returns();
-      if (method.leaves_home()) problem.home = homes_of_hops[wanted.size()];
+      problem.home = homes_of_hops[wanted.size()];
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);
         if (!refusal.empty())

@@ -21,10 +21,10 @@ bool loads_long_pencils(const Sequence& sequence, std::size_t hop) {
   return n * kPieceBytes > second_level_cache_bytes();
 }
 
-std::ptrdiff_t links_after(const Sequence& sequence, std::size_t hop) {
-  return std::count_if(sequence.actions.begin() + static_cast<std::ptrdiff_t>(hop),
-                       sequence.actions.end(),
-                       [](const Action& action) { return action.redistributes(); });
+bool is_last(const Sequence& sequence, std::size_t hop) {
+  return std::none_of(sequence.actions.begin() + static_cast<std::ptrdiff_t>(hop) + 1,
+                      sequence.actions.end(),
+                      [](const Action& action) { return action.redistributes(); });
 }
 
 // With one array for both sides, storing a row of the result spoils no other row of the input.
@@ -95,7 +95,7 @@ std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
   }
   const std::size_t last = sequence.actions.size();
   const bool padded = side.layout.allocated_elements(rank) != whole.box.volume();
-  if (in_place || padded || links_after(sequence, hop) > 1 || hop + 1 == last ||
+  if (in_place || padded || !is_last(sequence, hop) ||
       pass_ends(sequence, order, hop + 1, last).size() > 1)
     return std::nullopt;
   const std::optional<View> view =

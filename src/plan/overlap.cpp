@@ -27,6 +27,18 @@ bool steps_alike(const Area& a, const Area& b, int axis) {
   return a.view.strides[axis] * a.element_bytes == b.view.strides[axis] * b.element_bytes;
 }
 
+// True when each element of both is at the same address in both.
+bool same_addresses(const Area& a, const Area& b) {
+  if (a.view.slot != b.view.slot || a.element_bytes != b.element_bytes) return false;
+  std::int64_t distance = b.view.offset_bytes - a.view.offset_bytes;
+  for (int axis = 0; axis < a.view.box.dimensions(); ++axis) {
+    if (is_one_index(a, b, axis)) continue;
+    if (!steps_alike(a, b, axis)) return false;
+    distance -= lead(b, axis) - lead(a, axis);
+  }
+  return distance == 0;
+}
+
 // True when the parts of `owner` lie one after another, and each part of `guest` in the room that
 // the owner's part at the same index has up to the next one.
 bool within(const Area& guest, const Area& owner, const std::vector<bool>& inside) {
@@ -64,20 +76,17 @@ std::int64_t Area::span_bytes(const std::vector<bool>& inside) const {
   return elements * element_bytes;
 }
 
-bool same_addresses(const Area& a, const Area& b) {
-  if (a.view.slot != b.view.slot || a.element_bytes != b.element_bytes) return false;
-  std::int64_t distance = b.view.offset_bytes - a.view.offset_bytes;
-  for (int axis = 0; axis < a.view.box.dimensions(); ++axis) {
-    if (is_one_index(a, b, axis)) continue;
-    if (!steps_alike(a, b, axis)) return false;
-    distance -= lead(b, axis) - lead(a, axis);
-  }
-  return distance == 0;
-}
-
 bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& inside) {
   return apart(from, to) || same_addresses(from, to) || within(from, to, inside) ||
          within(to, from, inside);
+}
+
+bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,
+                   const std::vector<bool>& inside) {
+  for (const Area& source : from)
+    for (const Area& sink : to)
+      if (!may_overwrite(source, sink, inside)) return false;
+  return true;
 }
 
 }  // namespace weft

@@ -16,12 +16,12 @@ struct Area {
   std::int64_t span_bytes(const std::vector<bool>& inside) const;
 };
 
-/// True when each element of both is at the same address in both.
-bool same_addresses(const Area& a, const Area& b);
-
 /// True when a pass overwrites nothing that it has still to load. It goes through the indices of
 /// the axes that are not `inside` in any order, and loads all of `from` at one of them before it
 /// stores any of `to` there.
 bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& inside);
+/// Likewise for a pass that loads from and stores to several.
+bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,
+                   const std::vector<bool>& inside);
 
 }  // namespace weft

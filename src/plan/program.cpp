@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
-#include "plan/overlap.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -174,14 +173,9 @@ class Builder {
   // True when a pass from `source` to `sink` overwrites nothing that it has still to load.
   bool may_overwrite(const Ports& source, const Ports& sink, std::size_t at,
                      std::size_t next) const {
-    const std::vector<bool> inside = inside_axes(sequence_, order_, at, next);
-    const std::int64_t from_bytes = sequence_.states[at].element.bytes();
-    const std::int64_t to_bytes = sequence_.states[next].element.bytes();
-    for (const Port& from : source)
-      for (const Port& to : sink)
-        if (!weft::may_overwrite({from.view, from_bytes}, {to.view, to_bytes}, inside))
-          return false;
-    return true;
+    return weft::may_overwrite(areas_of(source, sequence_.states[at].element),
+                               areas_of(sink, sequence_.states[next].element),
+                               inside_axes(sequence_, order_, at, next));
   }
 
   // True for what the user wants to keep.

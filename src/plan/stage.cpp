@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "plan/overlap.hpp"
-
 namespace weft {
 
 namespace {
@@ -48,6 +46,12 @@ bool share_a_slot(const std::vector<Port>& a, const std::vector<Port>& b) {
 }
 
 }  // namespace
+
+std::vector<Area> areas_of(const std::vector<Port>& ports, const Element& element) {
+  std::vector<Area> areas;
+  for (const Port& port : ports) areas.push_back({port.view, element.bytes()});
+  return areas;
+}
 
 Stage::Stage(StageSpec spec) : spec_(std::move(spec)) {
   // What has just been loaded is still in cache: to go past it would only throw those lines out.
@@ -181,14 +185,8 @@ void Stage::use_engine(const Engine& engine) {
 bool Stage::may_store_early() const {
   std::vector<bool> inside(static_cast<std::size_t>(spec_.source_box.dimensions()), false);
   inside[static_cast<std::size_t>(spec_.axis)] = true;
-  const auto may = [&](const Port& from, const Port& to) {
-    return may_overwrite({from.view, spec_.source_element.bytes()},
-                         {to.view, spec_.sink_element.bytes()}, inside);
-  };
-  return std::all_of(spec_.sources.begin(), spec_.sources.end(), [&](const Port& from) {
-    return std::all_of(spec_.sinks.begin(), spec_.sinks.end(),
-                       [&](const Port& to) { return may(from, to); });
-  });
+  return may_overwrite(areas_of(spec_.sources, spec_.source_element),
+                       areas_of(spec_.sinks, spec_.sink_element), inside);
 }
 
 // Rows that are contiguous on a side need no tile there, if the engine takes them in pieces.

@@ -9,6 +9,7 @@
 
 #include "engine/engine.hpp"
 #include "plan/kernels.hpp"
+#include "plan/overlap.hpp"
 #include "plan/tiling.hpp"
 
 namespace weft {
@@ -38,6 +39,8 @@ struct StageSpec {
   double factor = 1;  ///< multiplies every element stored
   StoreMode store_mode = StoreMode::cached;
 };
+
+std::vector<Area> areas_of(const std::vector<Port>& ports, const Element& element);
 
 class Stage {
  public:
