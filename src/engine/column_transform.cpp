@@ -25,8 +25,9 @@ constexpr std::int64_t kFetchedBytes = 1024 * 1024;
 /// 23 ms, two 13, three 16, four 16).
 constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
-/// Longer signals are fetched this many rows before they are loaded.
-constexpr std::int64_t kRowsAhead = 4;
+/// What is not fetched during the call before is fetched so many packs before it is loaded, row by
+/// row.
+constexpr std::int64_t kPacksAhead = 4;
 
 /// A prime factor up to this is a pass of its own.
 constexpr std::int64_t kLargestPass = 61;
@@ -262,20 +263,21 @@ int ColumnTransform<Real>::most_packs() const noexcept {
 }
 
 template <class Real>
-int ColumnTransform<Real>::packs_for(bool rows_compete) const noexcept {
-  return rows_compete && 4 * pack_bytes() > kCompetingBytes ? std::min(most_packs(), 2)
-                                                            : most_packs();
+int ColumnTransform<Real>::packs_for(bool in_competes, bool out_competes) const noexcept {
+  const bool two = (in_competes || out_competes) && 4 * pack_bytes() > kCompetingBytes &&
+                   !would_displace(in_competes);
+  return two ? std::min(most_packs(), 2) : most_packs();
 }
 
 template <class Real>
 void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
-  const bool early = packs * pack_bytes() <= kFetchedBytes;
+  const bool early = packs * pack_bytes() <= kFetchedBytes && !would_displace(in.compete);
   Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
                           ? Fetch<Real>(in.rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
   fetch.long_pieces = long_pieces_;
-  run({work, in, out, packs, work_columns(), &fetch, early ? 0 : kRowsAhead});
+  run({work, in, out, packs, work_columns(), &fetch, early ? 0 : kPacksAhead / packs});
 }
 
 template <class Real>

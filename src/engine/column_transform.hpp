@@ -20,6 +20,7 @@ namespace weft {
 template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
+  bool compete = false;         ///< the rows, for the same few lines of the cache
   std::int64_t first = 0;       ///< reals
   std::int64_t next = 0;        ///< like `first`, of the lanes that will be loaded next
   std::int64_t next_reals = 0;  ///< so many of each row; 0 when they are not known
@@ -67,9 +68,8 @@ class ColumnTransform {
   /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
-  /// With how many packs at once memory is used best; `rows_compete` for the same few lines of the
-  /// cache.
-  int packs_for(bool rows_compete) const noexcept;
+  /// With how many packs at once memory is used best, if rows that are loaded or stored compete.
+  int packs_for(bool in_competes, bool out_competes) const noexcept;
   int most_packs() const noexcept;
 
  private:
@@ -112,6 +112,7 @@ class ColumnTransform {
   static Pass make_pass(int radix, std::int64_t length);
   void find_positions(Direction direction);
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
+  bool would_displace(bool in_competes) const { return in_competes && n_ > kMostCompeting; }
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;
   void run(const Call& call) const;
@@ -128,6 +129,9 @@ class ColumnTransform {
     std::vector<Twiddle<Real>> factors;  // exp(-pi i j^2 / n)
     std::vector<Twiddle<Real>> filter;   // transform of the inverse factors, divided by its length
   };
+
+  /// More rows than this that compete displace one another before they are used.
+  static constexpr std::int64_t kMostCompeting = 256;
 
   std::int64_t n_;
   Chirp chirp_;
