@@ -1,6 +1,7 @@
 // The table of exchange methods, and the choice by name.
 #include "exchange/exchange.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "exchange/methods.hpp"
@@ -26,6 +27,16 @@ Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk) {
   const int parts = chunks / cut.late_parts;
   return part_along(part_along(block, cut.late_axis, cut.late_parts, chunk / parts), cut.axis,
                     parts, chunk % parts);
+}
+
+// Rows that follow one another can be joined by a pass whose pencils run along an axis before the
+// last two in memory: 256^3 r2c on 2 ranks, rows of 129, forward 16.1 -> 14.3 ms, backward 18.5 ->
+// 16.9. Other passes load and store rows faster that begin on cache lines of their own.
+Arrangement arrangement_between(const Layout& from, const Layout& to, const Extents& extents,
+                                const std::vector<int>& order, std::int64_t element_bytes) {
+  const auto joins = [&](int axis) { return from.is_local(axis) != to.is_local(axis); };
+  const bool dense = order.size() > 2 && std::any_of(order.begin(), order.end() - 2, joins);
+  return (dense ? spread_planes : spread_out)(extents, order, element_bytes);
 }
 
 std::span<const ExchangeMethod* const> exchange_table() {

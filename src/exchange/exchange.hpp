@@ -58,6 +58,11 @@ struct ExchangeProblem {
   std::optional<Home> home = std::nullopt;
 };
 
+/// How a block of `extents` best lies where it is stored to by the pass before the exchange and
+/// loaded from by the pass after it.
+Arrangement arrangement_between(const Layout& from, const Layout& to, const Extents& extents,
+                                const std::vector<int>& order, std::int64_t element_bytes);
+
 /// Chunk `chunk` of `chunks` of `block`. Part p of P of an extent n is [n*p/P, n*(p+1)/P); it may
 /// be empty.
 Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk);

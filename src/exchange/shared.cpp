@@ -16,8 +16,8 @@ WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int r
   WindowBlocks window;
   for (const Block& block : redistribution_between(problem.from, problem.to, rank).sends) {
     if (!serves(peers, problem, block.peer) || (problem.home && block.peer == rank)) continue;
-    const Arrangement arrangement =
-        spread_out(block.box.extents(), problem.order, problem.element_bytes);
+    const Arrangement arrangement = arrangement_between(
+        problem.from, problem.to, block.box.extents(), problem.order, problem.element_bytes);
     window.blocks.push_back({block, arrangement.strides, window.field_bytes});
     window.field_bytes +=
         (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;

@@ -53,15 +53,31 @@ Extents dense_strides(const Extents& extents, const std::vector<int>& order) {
   return strides;
 }
 
-Arrangement spread_out(const Extents& extents, const std::vector<int>& order,
-                       std::int64_t element_bytes) {
+namespace {
+
+template <class RowStride>
+Arrangement spread(const Extents& extents, const std::vector<int>& order,
+                   std::int64_t element_bytes, RowStride row_stride) {
   Arrangement arrangement{Extents::filled(extents.size(), 1), 1};
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     arrangement.strides[*axis] = arrangement.elements;
-    arrangement.elements = spread_stride(
-        arrangement.elements * std::max<std::int64_t>(1, extents[*axis]), element_bytes);
+    const std::int64_t elements = arrangement.elements * std::max<std::int64_t>(1, extents[*axis]);
+    arrangement.elements = axis == order.rbegin() ? row_stride(elements, element_bytes)
+                                                  : spread_stride(elements, element_bytes);
   }
   return arrangement;
+}
+
+}  // namespace
+
+Arrangement spread_out(const Extents& extents, const std::vector<int>& order,
+                       std::int64_t element_bytes) {
+  return spread(extents, order, element_bytes, spread_stride);
+}
+
+Arrangement spread_planes(const Extents& extents, const std::vector<int>& order,
+                          std::int64_t element_bytes) {
+  return spread(extents, order, element_bytes, apart);
 }
 
 Arrangement nearly_dense(const Extents& extents, const std::vector<int>& order,

@@ -50,6 +50,10 @@ struct Arrangement {
 Arrangement spread_out(const Extents& extents, const std::vector<int>& order,
                        std::int64_t element_bytes);
 
+/// The same, but that row follows row without a gap, unless they would start in the same cache set.
+Arrangement spread_planes(const Extents& extents, const std::vector<int>& order,
+                          std::int64_t element_bytes);
+
 /// For what is sent: dense, but that neighbours which would start in the same cache set are a cache
 /// line further apart.
 Arrangement nearly_dense(const Extents& extents, const std::vector<int>& order,

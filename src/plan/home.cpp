@@ -46,8 +46,11 @@ bool rows_coincide(const UserSide& source, const UserSide& sink, int row_axis, i
 // not `inside` lies where the result's part there will be, which is stored when that has been
 // loaded. Where a step between parts is no multiple of a complex element, each lies a little nearer
 // to the beginning of the result's part than the one before it.
+// `arranged` gives the strides of such a part.
+template <class Arranged>
 std::optional<View> home_in_parts(const Area& result, const Box& own, std::int64_t element_bytes,
-                                  const std::vector<int>& order, const std::vector<bool>& inside) {
+                                  const std::vector<int>& order, const std::vector<bool>& inside,
+                                  Arranged arranged) {
   Extents part = own.extents();
   Extents steps = Extents::filled(part.size(), 0);
   std::int64_t drift = 0;
@@ -61,8 +64,7 @@ std::optional<View> home_in_parts(const Area& result, const Box& own, std::int64
     part[axis] = 1;
   }
   home.offset_bytes += (drift + element_bytes - 1) / element_bytes * element_bytes;
-  for (const Extents& strides :
-       {spread_out(part, order, element_bytes).strides, dense_strides(part, order)}) {
+  for (const Extents& strides : {arranged(part).strides, dense_strides(part, order)}) {
     for (int axis = 0; axis < part.size(); ++axis)
       home.strides[axis] = inside[static_cast<std::size_t>(axis)] ? strides[axis] : steps[axis];
     const Area area{home, element_bytes};
@@ -98,9 +100,13 @@ std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
   if (in_place || padded || !is_last(sequence, hop) ||
       pass_ends(sequence, order, hop + 1, last).size() > 1)
     return std::nullopt;
+  const auto arranged = [&](const Extents& part) {
+    return arrangement_between(state.layout, sequence.states[hop + 1].layout, part, order,
+                               state.element.bytes());
+  };
   const std::optional<View> view =
       home_in_parts({whole, side.element.bytes()}, own, state.element.bytes(), order,
-                    inside_axes(sequence, order, hop + 1, last));
+                    inside_axes(sequence, order, hop + 1, last), arranged);
   return view ? std::optional(Home{*view, field_bytes}) : std::nullopt;
 }
 

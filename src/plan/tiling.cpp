@@ -53,9 +53,15 @@ Box with_axis(Box box, int axis, const Box& from) {
   return box;
 }
 
-// Appends the tiles of one cell. Lanes are shared out evenly, in whole lines: 50 lanes with 32 in a
-// tile give 24 and 26. A tile takes some more rather than leave a short one: 129 with 64 give 64
-// and 65.
+// Lanes of a tile, of about `lanes`: engines like full lines, and most of all four packs of lanes.
+std::int64_t width_of_tiles(std::int64_t lanes) {
+  for (const std::int64_t multiple : {32, 8})
+    if (lanes >= multiple) return lanes / multiple * multiple;
+  return lanes;
+}
+
+// Appends the tiles of one cell. The last one takes some more rather than leave a short one: 129
+// lanes with 64 in a tile give 64 and 65.
 void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t cell,
                   std::vector<Tile>& tiles) {
   Box origins = cell_box;
@@ -69,10 +75,10 @@ void append_tiles(const TilingProblem& problem, const Box& cell_box, std::size_t
     lane_extent = origins.upper[problem.lane_axis];
     origins.upper[problem.lane_axis] = 1;
   }
-  const std::int64_t multiple = problem.lanes < 8 ? 1 : 8;
-  const std::int64_t most = problem.lanes + problem.lanes / 8;
-  const std::int64_t pieces = (lane_extent + most - 1) / most;
-  const std::int64_t width = std::max(lane_extent / pieces / multiple, std::int64_t{1}) * multiple;
+  const std::int64_t width = width_of_tiles(problem.lanes);
+  const std::int64_t rest = lane_extent % width;
+  const std::int64_t pieces =
+      std::max<std::int64_t>(lane_extent / width + (rest > width / 8 ? 1 : 0), 1);
   for_each_index(origins, [&](const Index& origin) {
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const std::int64_t lane = piece * width;

@@ -1,4 +1,5 @@
-// How the array that a rank offers in its window lies there: rows on cache lines of their own.
+// How the array that a rank offers in its window lies there: rows on cache lines of their own, or
+// one after another where a pass can join them.
 #include <gtest/gtest.h>
 
 #include "exchange/shared.hpp"
@@ -12,14 +13,14 @@ using testing::NodeMap;
 using testing::Nodes;
 using testing::world;
 
-ExchangeProblem slabs_problem(const NodeMap& nodes, const Shape& shape,
-                              std::int64_t element_bytes) {
+ExchangeProblem slabs_problem(const NodeMap& nodes, const Shape& shape, std::int64_t element_bytes,
+                              int from_axis = 0, int to_axis = 1) {
   ExchangeProblem problem;
   problem.comm = &world();
   problem.node = &nodes.comm;
   problem.node_rank_of = nodes.rank_of;
-  problem.from = grid_layout(shape, {0}, world().size());
-  problem.to = grid_layout(shape, {1}, world().size());
+  problem.from = grid_layout(shape, {from_axis}, world().size());
+  problem.to = grid_layout(shape, {to_axis}, world().size());
   problem.order = {0, 1, 2};
   problem.element_bytes = element_bytes;
   return problem;
@@ -29,7 +30,7 @@ TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
   const NodeMap nodes(Nodes::one);
   const int ranks = world().size();
   for (const std::int64_t n : {16, 64, 67, 128, 256}) {
-    const ExchangeProblem problem = slabs_problem(nodes, {2 * ranks, n, n}, 16);
+    const ExchangeProblem problem = slabs_problem(nodes, {2, n, ranks * n}, 16, 1, 2);
     const WindowBlocks window = window_blocks_of(problem, Peers::all, world().rank());
     for (const WindowBlock& block : window.blocks) {
       EXPECT_EQ(1, block.strides[2]);
@@ -39,8 +40,24 @@ TEST(WindowArrays, StartRowsOnCacheLinesAndSpreadThemOverCacheSets) {
         EXPECT_NE(0, block.strides[axis] * 16 % 4096) << n;
       }
     }
-    EXPECT_GE(window.field_bytes, 2 * n * n * 16);
-    EXPECT_LE(window.field_bytes, 2 * n * n * 16 * 5 / 4 + 4096 * ranks);
+    const std::int64_t bytes = problem.from.box(world().rank()).volume() * 16;
+    EXPECT_GE(window.field_bytes, bytes);
+    EXPECT_LE(window.field_bytes, bytes * 5 / 4 + 4096 * ranks);
+  }
+}
+
+TEST(WindowArrays, HaveRowsOneAfterAnotherWhereAPassCanJoinThem) {
+  const NodeMap nodes(Nodes::one);
+  const int ranks = world().size();
+  if (ranks == 1) GTEST_SKIP() << "one rank cuts no axis";
+  for (const std::int64_t n : {33, 67, 129, 256}) {
+    const ExchangeProblem problem = slabs_problem(nodes, {2 * ranks, 3 * ranks, n}, 16);
+    const WindowBlocks window = window_blocks_of(problem, Peers::all, world().rank());
+    for (const WindowBlock& block : window.blocks) {
+      EXPECT_EQ(1, block.strides[2]);
+      EXPECT_EQ(n == 256 ? n + 4 : n, block.strides[1]) << "but not in the same cache set";
+      EXPECT_EQ(0, block.strides[0] * 16 % 64) << n;
+    }
   }
 }
 

@@ -232,14 +232,16 @@ std::vector<std::int64_t> lanes_of_tiles(std::int64_t extent, std::int64_t lanes
   return found;
 }
 
-TEST(Tiling, SharesLanesOutEvenlyAndLeavesNoShortTile) {
+TEST(Tiling, CutsLanesInWholeLinesAndLeavesNoShortTile) {
   using Lanes = std::vector<std::int64_t>;
-  EXPECT_EQ(lanes_of_tiles(50, 32), (Lanes{24, 26}));
+  EXPECT_EQ(lanes_of_tiles(50, 32), (Lanes{32, 18}));
+  EXPECT_EQ(lanes_of_tiles(80, 40), (Lanes{32, 32, 16}));
   EXPECT_EQ(lanes_of_tiles(129, 64), (Lanes{64, 65}));
   EXPECT_EQ(lanes_of_tiles(128, 64), (Lanes{64, 64}));
+  EXPECT_EQ(lanes_of_tiles(30, 64), (Lanes{30}));
   EXPECT_EQ(lanes_of_tiles(10, 8), (Lanes{8, 2}));
   EXPECT_EQ(lanes_of_tiles(9, 8), (Lanes{9}));
-  EXPECT_EQ(lanes_of_tiles(7, 3), (Lanes{2, 2, 3}));
+  EXPECT_EQ(lanes_of_tiles(7, 3), (Lanes{3, 3, 1}));
   EXPECT_EQ(lanes_of_tiles(2, 1), (Lanes{1, 1}));
 }
 
