@@ -25,6 +25,11 @@ constexpr std::int64_t kFetchedBytes = 1024 * 1024;
 /// 23 ms, two 13, three 16, four 16).
 constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
+/// More rows than this that compete would displace one another if they were fetched during the call
+/// before (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11
+/// -> 13).
+constexpr std::int64_t kMostCompeting = 256;
+
 /// What is not fetched during the call before is fetched so many packs before it is loaded, row by
 /// row.
 constexpr std::int64_t kPacksAhead = 4;
@@ -260,6 +265,11 @@ template <class Real>
 int ColumnTransform<Real>::most_packs() const noexcept {
   if (!loads_and_stores()) return 1;
   return 4 * pack_bytes() <= kFetchedBytes ? 4 : 2;
+}
+
+template <class Real>
+bool ColumnTransform<Real>::would_displace(bool in_competes) const {
+  return in_competes && n_ > kMostCompeting;
 }
 
 template <class Real>

@@ -112,7 +112,7 @@ class ColumnTransform {
   static Pass make_pass(int radix, std::int64_t length);
   void find_positions(Direction direction);
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
-  bool would_displace(bool in_competes) const { return in_competes && n_ > kMostCompeting; }
+  bool would_displace(bool in_competes) const;
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;
   void run(const Call& call) const;
@@ -129,9 +129,6 @@ class ColumnTransform {
     std::vector<Twiddle<Real>> factors;  // exp(-pi i j^2 / n)
     std::vector<Twiddle<Real>> filter;   // transform of the inverse factors, divided by its length
   };
-
-  /// More rows than this that compete displace one another before they are used.
-  static constexpr std::int64_t kMostCompeting = 256;
 
   std::int64_t n_;
   Chirp chirp_;

@@ -277,7 +277,7 @@ std::string Pass::name() const {
   if (!stages.front().spec().transforms) return "copy";
   std::string text = "fft axis";
   for (const Stage& stage : stages)
-    text += (&stage == &stages.front() ? " " : ",") + std::to_string(stage.spec().axis);
+    text += (&stage == &stages.front() ? " " : ",") + std::to_string(stage.axis());
   return text;
 }
 

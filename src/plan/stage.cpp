@@ -55,8 +55,7 @@ std::vector<Area> areas_of(const std::vector<Port>& ports, const Element& elemen
   return areas;
 }
 
-Stage::Stage(StageSpec spec)
-    : asked_(std::move(spec)), spec_(asked_.transforms ? with_joined_rows(asked_) : asked_) {
+Stage::Stage(StageSpec spec) : axis_(spec.axis), spec_(with_joined_rows(std::move(spec))) {
   // What has just been loaded is still in cache: to go past it would only throw those lines out.
   if (same_views(spec_.sources, spec_.sinks)) spec_.store_mode = StoreMode::cached;
   choose_lanes();

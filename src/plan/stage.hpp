@@ -46,7 +46,10 @@ class Stage {
  public:
   explicit Stage(StageSpec spec);
 
-  const StageSpec& spec() const noexcept { return asked_; }
+  /// The axis of the array that is transformed.
+  int axis() const noexcept { return axis_; }
+  /// What was asked for, with joined rows: its axes may be fewer than the array's.
+  const StageSpec& spec() const noexcept { return spec_; }
   const Tiling& tiling() const noexcept { return tiling_; }
   /// The batch that most tiles need; empty when this rank has nothing to transform.
   std::vector<BatchSpec> typical_batch() const;
@@ -96,8 +99,8 @@ class Stage {
                   std::byte* workspace) const;
   Storing storing() const;
 
-  StageSpec asked_;
-  StageSpec spec_;  // the same with joined rows
+  int axis_;
+  StageSpec spec_;
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
   bool rows_ = false;                // tiles hold whole rows; else lanes are next to each other
