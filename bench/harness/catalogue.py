@@ -121,8 +121,11 @@ class Library:
         """Those that can do the problem; of a rival only the best when the run is narrow."""
         able = [variant for variant in self.variants if problem.kind in variant.kinds]
         if not self.is_rival:
-            # An exchange means nothing to one rank.
-            return [v for v in able if config.ranks > 1 or "exchange" not in v.options]
+            # To one rank an exchange means nothing, nor do arrays that peers reach.
+            alone = [
+                v for v in able if "exchange" not in v.options and "shared_arrays" not in v.options
+            ]
+            return able if config.ranks > 1 else alone
         return able[: self.best_variants] if narrow else able
 
 
@@ -135,6 +138,8 @@ LIBRARIES = (
             Variant("in place, cheapest", "in_place"),
             Variant("out of place, natural", "natural"),
             Variant("in place, natural", "in_place,natural"),
+            Variant("out of place, natural, shared arrays", "natural,shared_arrays"),
+            Variant("in place, natural, shared arrays", "in_place,natural,shared_arrays"),
             Variant("pairwise exchange", "exchange=pairwise"),
             Variant("alltoallv exchange", "exchange=alltoallv"),
         ),

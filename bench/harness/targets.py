@@ -14,6 +14,7 @@ from .results import ONE_PROCESS, config_of, fastest, is_weft, section_text, sec
 
 SMALLEST = 64**3  # points; nothing is promised for less
 LARGE = 256**3  # "256^3 and above"
+SHARED_ARRAYS = ", shared arrays"
 EXCHANGES = ("pairwise exchange", "alltoallv exchange")
 MPI_RIVALS = ("fftw_mpi", "mkl_cluster", "heffte", "p3dfft", "2decomp", "mpi4py_fft")
 
@@ -131,16 +132,22 @@ def over_floor(section: Section) -> Values:
             yield best["min_s"] / max(row["min_s"] for row in parts)
 
 
-def ranks_over_threads(section: Section) -> Values:
-    """P ranks on P cores beside one rank with P threads, variant by variant."""
-    ranks, threads = section.config
-    if threads > 1 or ranks == 1 or ranks > section.cores:
-        return
-    for direction in ("forward", "backward"):
-        threaded = {row["options"]: row for row in section.weft(direction, config=(1, ranks))}
-        for row in section.weft(direction):
-            if row["options"] in threaded:
-                yield row["min_s"] / threaded[row["options"]]["min_s"]
+def ranks_over_threads(suffix: str = ""):
+    """P ranks on P cores, the variants with this suffix, beside one rank with P threads."""
+
+    def values(section: Section) -> Values:
+        ranks, threads = section.config
+        if threads > 1 or ranks == 1 or ranks > section.cores:
+            return
+        for direction in ("forward", "backward"):
+            threaded = {
+                row["options"] + suffix: row for row in section.weft(direction, config=(1, ranks))
+            }
+            for row in section.weft(direction):
+                if row["options"] in threaded:
+                    yield row["min_s"] / threaded[row["options"]]["min_s"]
+
+    return values
 
 
 def thread_gain(section: Section) -> Values:
@@ -204,7 +211,16 @@ TARGETS = (
         at_most=False,
     ),
     Target("Weft's best / floor (two sweeps, or engine in cache)", lambda section: 1.5, over_floor),
-    Target("P ranks / 1 rank with P threads", lambda section: 1.1, ranks_over_threads),
+    Target(
+        "P ranks, shared arrays / 1 rank with P threads, natural output",
+        lambda section: 1.1,
+        ranks_over_threads(SHARED_ARRAYS),
+    ),
+    Target(
+        "P ranks, arrays from anywhere / 1 rank with P threads",
+        lambda section: 1.1,
+        ranks_over_threads(),
+    ),
     Target(
         "1 rank, 1 thread: Weft / best of MKL DFTI and FFTW",
         lambda section: 1.0,

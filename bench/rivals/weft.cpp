@@ -1,5 +1,5 @@
 // Weft. Options: in_place; natural (input and output in the same slabs along axis 0; without it
-// both sides are as Weft chooses); exchange=NAME; engine=NAME.
+// both sides are as Weft chooses); shared_arrays; exchange=NAME; engine=NAME.
 #include "weft/weft.hpp"
 
 #include <type_traits>
@@ -11,6 +11,7 @@ namespace {
 weft::Options options_of(const bench::Problem& problem) {
   weft::Options options;
   options.in_place = problem.has("in_place");
+  options.shared_arrays = problem.has("shared_arrays");
   options.exchange = problem.value("exchange", "auto");
   options.engine = problem.value("engine", "auto");
   options.threads = problem.threads;
@@ -68,7 +69,7 @@ class WeftRival final : public bench::Rival {
 };
 
 std::unique_ptr<bench::Rival> make(const bench::Problem& problem) {
-  problem.allow({"in_place", "natural", "exchange", "engine"});
+  problem.allow({"in_place", "natural", "shared_arrays", "exchange", "engine"});
   if (problem.real && problem.single_precision) return std::make_unique<WeftRival<float>>(problem);
   if (problem.real) return std::make_unique<WeftRival<double>>(problem);
   if (problem.single_precision) return std::make_unique<WeftRival<std::complex<float>>>(problem);

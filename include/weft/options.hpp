@@ -40,6 +40,12 @@ struct Options {
   /// that take as much memory there, padding included, and r2c on no other axis; the plan throws
   /// Error(unavailable) otherwise.
   bool low_memory = false;
+  /// true: a promise that calls are made with whole arrays of this plan's make_input() and
+  /// make_output(), the same ones on all ranks. The ranks of a node then reach each other's arrays,
+  /// so that exchange "shared" stores results where they belong: natural output needs no copy, and
+  /// there is less or no window. Each call begins when all ranks are there. A plan that has no use
+  /// for it sets it to false.
+  bool shared_arrays = false;
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another
   Progress progress = Progress::poll;  ///< who moves messages on while ranks compute

@@ -63,6 +63,9 @@ class WEFT_API AnyPlan {
   Element output_element() const noexcept;
   const Layout& input_layout() const noexcept;   ///< of the forward input
   const Layout& output_layout() const noexcept;  ///< of the forward output
+  /// See Plan::make_input and Plan::make_output: their memory, zeroed, for all fields.
+  std::shared_ptr<void> allocate_input() const;
+  std::shared_ptr<void> allocate_output() const;
   /// Elements from one field to the next in the user's arrays, which must be this long for each
   /// field.
   std::int64_t input_field_stride() const noexcept;
@@ -141,14 +144,14 @@ class Plan : public AnyPlan {
       : AnyPlan(comm, shape, ElementOf<In>::value, ElementOf<Out>::value, options) {}
 
   /// Memory for this rank's part of the forward input (of the backward output).
+  /// Collective over the plan's communicator with options().shared_arrays. Throws
+  /// Error(out_of_memory), then on all ranks.
   Array<In> make_input() const {
-    return {input_layout(), rank(), options().fields, input_field_stride(),
-            allocate_zeroed(buffer_bytes(input_field_stride(), sizeof(In)))};
+    return {input_layout(), rank(), options().fields, input_field_stride(), allocate_input()};
   }
-  /// Memory for this rank's part of the forward output (of the backward input).
+  /// Memory for this rank's part of the forward output (of the backward input), likewise.
   Array<Out> make_output() const {
-    return {output_layout(), rank(), options().fields, output_field_stride(),
-            allocate_zeroed(buffer_bytes(output_field_stride(), sizeof(Out)))};
+    return {output_layout(), rank(), options().fields, output_field_stride(), allocate_output()};
   }
   /// The forward output seen in the memory of an input, for plans with options.in_place.
   Array<Out> output_in(Array<In>& input) const {
@@ -194,12 +197,6 @@ class Plan : public AnyPlan {
   void backward(const Out* input, In* output) { AnyPlan::backward(input, output); }
   void backward(const Array<Out>& input, Array<In>& output) {
     AnyPlan::backward(input.data(), output.data());
-  }
-
- private:
-  std::size_t buffer_bytes(std::int64_t field_stride, std::size_t element_bytes) const {
-    return static_cast<std::size_t>(field_stride) * static_cast<std::size_t>(options().fields) *
-           element_bytes;
   }
 };
 

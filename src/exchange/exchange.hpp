@@ -34,6 +34,13 @@ struct Home {
   std::int64_t field_bytes = 0;  ///< from one field to the next
 };
 
+/// Homes of all blocks that a rank sends and receives, in arrays that all ranks of the node reach:
+/// who stores a block and who loads it find it at the same place.
+struct SharedHomes {
+  std::vector<Home> sends;     ///< of the blocks of redistribution_between().sends
+  std::vector<Home> receives;  ///< likewise
+};
+
 /// One redistribution to be carried out, for all fields. `unit` below counts field * chunks +
 /// chunk.
 struct ExchangeProblem {
@@ -56,6 +63,8 @@ struct ExchangeProblem {
   /// Of this rank; set on all ranks or on none, and on both of an exchange and the one that returns
   /// what it has brought. Only for methods that leaves_home() is true of.
   std::optional<Home> home = std::nullopt;
+  /// Of all blocks, on all ranks or on none. Only for methods that leaves_home() is true of.
+  std::optional<SharedHomes> shared_homes = std::nullopt;
 };
 
 /// How a block of `extents` best lies where it is stored to by the pass before the exchange and
@@ -71,6 +80,12 @@ Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk);
 /// finished, in either direction. The plan does so at the end of each call; exchanges wait for it
 /// before they overwrite what peers may still read.
 inline constexpr int kFinishedCounter = 0;
+
+/// Counters in which each rank publishes which arrays a call reads and writes, with
+/// Options::shared_arrays; two of each, for every other call.
+inline constexpr int kReadArrayCounter = 1;
+inline constexpr int kWrittenArrayCounter = 3;
+inline constexpr int kCountersOfPlan = 5;
 
 /// Memory that an exchange wants the plan to provide on this rank. Fields and chunks are included.
 struct ExchangeMemory {
@@ -93,12 +108,12 @@ struct ExchangeTraffic {
 /// The memory that the plan provides at its place. Offsets are 64-byte aligned and the same in
 /// every call.
 struct ExchangeBuffers {
-  std::int64_t send_offset = 0;     ///< in kSlotSend
-  std::int64_t receive_offset = 0;  ///< in kSlotReceive
-  std::int64_t own_offset = 0;      ///< in kSlotOwn
-  std::int64_t window_offset = 0;   ///< in the window of every rank
-  int first_counter = 1;            ///< in the window's counters, after kFinishedCounter
-  SharedWindow* window = nullptr;   ///< null when no exchange of the plan wants one
+  std::int64_t send_offset = 0;         ///< in kSlotSend
+  std::int64_t receive_offset = 0;      ///< in kSlotReceive
+  std::int64_t own_offset = 0;          ///< in kSlotOwn
+  std::int64_t window_offset = 0;       ///< in the window of every rank
+  int first_counter = kCountersOfPlan;  ///< in the window's counters, after those of the plan
+  SharedWindow* window = nullptr;       ///< null when no exchange of the plan wants one
   /// What kSlotSend and kSlotReceive are bound to in every call, where ExchangeMemory::fixed asks
   /// for that; null when there is no such memory.
   std::byte* send_memory = nullptr;

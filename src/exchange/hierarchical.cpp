@@ -165,7 +165,7 @@ View HierarchicalExchange::view_in(const Place& place, const Box& block, int uni
   const std::int64_t offset = buffers_.window_offset + message.offset +
                               message.area.unit_offset(unit) +
                               message.area.block_offset(chunk_of_unit(unit), place.block);
-  return {kSlotWindow + message.carrier, offset, part,
+  return {slot_of_window(message.carrier), offset, part,
           dense_strides(part.extents(), problem_.order)};
 }
 

@@ -29,14 +29,22 @@ SharedExchange::SharedExchange(ExchangeProblem problem, Peers peers)
     : problem_(std::move(problem)),
       peers_(peers),
       blocks_(redistribution_between(problem_.from, problem_.to, problem_.comm->rank())) {
+  find_places();
+  for (const Block& block : blocks_.receives)
+    if (block.peer != problem_.comm->rank() && serves(peers_, problem_, block.peer))
+      sources_.push_back(node_rank_of(block.peer));
+}
+
+void SharedExchange::find_places() {
+  if (const auto& homes = problem_.shared_homes) {
+    for (const Home& home : homes->sends) sent_at_.push_back({home.view, home.field_bytes});
+    for (const Home& home : homes->receives) received_at_.push_back({home.view, home.field_bytes});
+    return;
+  }
   const int me = problem_.comm->rank();
   field_bytes_ = blocks_in_window_of(me).field_bytes;
   for (const Block& block : blocks_.sends) sent_at_.push_back(place_of(me, block.peer));
-  for (const Block& block : blocks_.receives) {
-    received_at_.push_back(place_of(block.peer, me));
-    if (block.peer != me && serves(peers_, problem_, block.peer))
-      sources_.push_back(node_rank_of(block.peer));
-  }
+  for (const Block& block : blocks_.receives) received_at_.push_back(place_of(block.peer, me));
 }
 
 ExchangeMemory SharedExchange::memory() const {
@@ -64,15 +72,16 @@ SharedExchange::Place SharedExchange::place_of(int from, int to) const {
   const WindowBlocks window = blocks_in_window_of(host);
   for (const WindowBlock& there : window.blocks)
     if (there.block.peer == guest)
-      return {{kSlotWindow + node_rank_of(host), there.offset, there.block.box, there.strides},
-              window.field_bytes};
+      return {{slot_of_window(node_rank_of(host)), there.offset, there.block.box, there.strides},
+              window.field_bytes,
+              true};
   throw Error(ErrorCode::internal, "a block has no place in a window");
 }
 
 View SharedExchange::view_at(const Place& place, int unit) const {
   View view = place.view;
   view.offset_bytes += unit / problem_.chunks * place.field_bytes;
-  if (view.slot >= kSlotWindow) view.offset_bytes += buffers_.window_offset;
+  if (place.in_window) view.offset_bytes += buffers_.window_offset;
   return part_of(view, chunk_of(view.box, problem_.cut, problem_.chunks, unit % problem_.chunks),
                  problem_.element_bytes);
 }

@@ -55,11 +55,13 @@ class SharedExchange final : public Exchange {
   struct Place {
     View view;
     std::int64_t field_bytes = 0;
+    bool in_window = false;
   };
 
   int node_rank_of(int rank) const { return problem_.node_rank_of[static_cast<std::size_t>(rank)]; }
   WindowBlocks blocks_in_window_of(int rank) const;
   Place place_of(int from, int to) const;
+  void find_places();
   View view_at(const Place& place, int unit) const;
 
   ExchangeProblem problem_;

@@ -20,7 +20,7 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
-/// Slots of a plan. Windows of the ranks of this node follow: kSlotWindow + rank within the node.
+/// Slots of a plan. Those of the ranks of this node follow from kSlotPeers on.
 enum Slot : int {
   kSlotInput = 0,    ///< the array that the call reads
   kSlotOutput = 1,   ///< the array that the call writes
@@ -29,8 +29,16 @@ enum Slot : int {
   kSlotSend = 4,     ///< outboxes of messages
   kSlotReceive = 5,  ///< inboxes of messages
   kSlotOwn = 6,      ///< blocks that stay on their rank where messages carry the others
-  kSlotWindow = 7,
+  kSlotPeers = 7,
 };
+
+/// What the rank with that number in this node has: its window, and with Options::shared_arrays the
+/// arrays that its call reads and writes.
+constexpr int slot_of_window(int node_rank) { return kSlotPeers + 3 * node_rank; }
+constexpr int slot_of_input_at(int node_rank) { return kSlotPeers + 3 * node_rank + 1; }
+constexpr int slot_of_output_at(int node_rank) { return kSlotPeers + 3 * node_rank + 2; }
+constexpr int slots_with_peers(int node_ranks) { return slot_of_window(node_ranks); }
+constexpr bool is_slot_of_peer(int slot) { return slot >= kSlotPeers; }
 
 /// The part of `view` that lies in `box`, which must be inside view.box.
 View part_of(const View& view, const Box& box, std::int64_t element_bytes);

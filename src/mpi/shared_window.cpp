@@ -167,8 +167,12 @@ void SharedWindow::publish(int index, std::int64_t value) noexcept {
   if (counter.sleepers.load(std::memory_order_relaxed) != 0) wake_all(counter);
 }
 
+std::int64_t SharedWindow::value(int node_rank, int index) const noexcept {
+  return implementation_->counter(node_rank, index).value.load(std::memory_order_acquire);
+}
+
 bool SharedWindow::reached(int node_rank, int index, std::int64_t value) const noexcept {
-  return implementation_->counter(node_rank, index).value.load(std::memory_order_acquire) >= value;
+  return this->value(node_rank, index) >= value;
 }
 
 void SharedWindow::wait(int node_rank, int index, std::int64_t value, WhileWaiting progress) const {

@@ -45,6 +45,8 @@ class SharedWindow {
 
   /// Sets counter `index` of this rank to `value` (release) and wakes who waits for it.
   void publish(int index, std::int64_t value) noexcept;
+  /// Counter `index` of `node_rank` (acquire).
+  std::int64_t value(int node_rank, int index) const noexcept;
   /// True when counter `index` of `node_rank` has reached `value` (acquire).
   bool reached(int node_rank, int index, std::int64_t value) const noexcept;
   /// Returns when it has: spins for some microseconds, then sleeps until woken or a short time has

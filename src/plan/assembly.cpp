@@ -100,11 +100,13 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked, ResolveOnl
 AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked)
     : Implementation(user, std::move(asked), ResolveOnly{}) {
   find_node();
+  field_strides = comm.gather({resolved.input_field_stride, resolved.output_field_stride});
   choose_threads();
   choose_exchanges();
   comm.agree([&] { make_programs(); });
   choose_engine();
   comm.agree([&] { make_executor(); });
+  make_gate();
   make_progress_thread();
 }
 
@@ -176,21 +178,73 @@ std::pair<UserSide, UserSide> AnyPlan::Implementation::sides(Direction direction
   return {std::move(input), std::move(output)};
 }
 
-// For each exchange a home on every rank, or on none. One that stores blocks where an earlier one
-// loaded them has a home if that one has.
-std::vector<std::optional<Home>> AnyPlan::Implementation::homes(Direction direction) const {
+std::pair<UserSide, UserSide> AnyPlan::Implementation::sides_at(int rank,
+                                                                Direction direction) const {
+  auto [source, sink] = sides(direction);
+  if (rank == comm.rank()) return {std::move(source), std::move(sink)};
+  const std::size_t place = 2 * static_cast<std::size_t>(rank);
+  const bool forward = direction == Direction::forward;
+  source.field_stride = field_strides[place + (forward ? 0 : 1)];
+  sink.field_stride = field_strides[place + (forward ? 1 : 0)];
+  const int node_rank = node_rank_of[static_cast<std::size_t>(rank)];
+  const bool in_place = source.slot == sink.slot;
+  source.slot = slot_of_input_at(node_rank);
+  sink.slot = in_place ? source.slot : slot_of_output_at(node_rank);
+  return {std::move(source), std::move(sink)};
+}
+
+// Of exchange `number`; none when any of this rank's blocks has none.
+std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direction,
+                                                                 std::size_t number) const {
+  const std::vector<Hop>& hops = way(direction).hops;
+  const Hop& hop = hops[number];
+  const std::optional<Host> host = host_of(hops, number);
+  if (!host) return std::nullopt;
+  const Sequence sequence =
+      sequence_of(resolved.path, resolved.transforms, request.input, direction);
+  const auto home = [&](int sender, int receiver, const Box& box) {
+    const int rank = *host == Host::sender ? sender : receiver;
+    const auto [source, sink] = sides_at(rank, direction);
+    return shared_home_of(sequence, hop.action, *host, resolved.input_layout.order(), source, sink,
+                          rank, box);
+  };
+  const Redistribution blocks = redistribution_between(hop.from, hop.to, comm.rank());
+  SharedHomes homes;
+  for (const Block& block : blocks.sends) {
+    const std::optional<Home> one = home(comm.rank(), block.peer, block.box);
+    if (!one) return std::nullopt;
+    homes.sends.push_back(*one);
+  }
+  for (const Block& block : blocks.receives) {
+    const std::optional<Home> one = home(block.peer, comm.rank(), block.box);
+    if (!one) return std::nullopt;
+    homes.receives.push_back(*one);
+  }
+  return homes;
+}
+
+// For each exchange homes on every rank, or on none. One that stores blocks where an earlier one
+// loaded them has a home for its own if that one has.
+std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
+    Direction direction, const ExchangeMethod& method) const {
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);
   const auto [source, sink] = sides(direction);
-  std::vector<std::optional<Home>> homes;
+  std::vector<Homes> homes;
   for (const Hop& hop : way(direction).hops) {
-    homes.push_back(
-        home_of(sequence, hop.action, resolved.input_layout.order(), source, sink, comm.rank()));
-    if (comm.min(std::int64_t{homes.back().has_value()}) == 0) homes.back().reset();
-    if (hop.returned < 0) continue;
-    std::optional<Home>& earlier = homes[static_cast<std::size_t>(hop.returned)];
-    if (!homes.back()) earlier.reset();
-    if (!earlier) homes.back().reset();
+    Homes mine;
+    if (method.leaves_home() && request.options.shared_arrays)
+      mine.all = shared_homes(direction, homes.size());
+    if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
+    Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
+    mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
+    if (method.leaves_home() && !mine.all)
+      mine.own =
+          home_of(sequence, hop.action, resolved.input_layout.order(), source, sink, comm.rank());
+    if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
+    if (mine.returns && !mine.own) earlier->own.reset();
+    if (mine.returns && !earlier->own) mine.own.reset();
+    homes.push_back(std::move(mine));
   }
   return homes;
 }
@@ -198,18 +252,20 @@ std::vector<std::optional<Home>> AnyPlan::Implementation::homes(Direction direct
 void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   ExchangeMemory most;
   int number = 0;
-  int counters = kFinishedCounter + 1;
+  int counters = kCountersOfPlan;
   std::vector<ExchangeBuffers> places[2];
   for (std::size_t w = 0; w < 2; ++w) {
     ways[w].exchanges.clear();
     std::vector<Wanted> wanted;
-    const auto homes_of_hops = method.leaves_home()
-                                   ? homes(static_cast<Direction>(w))
-                                   : std::vector<std::optional<Home>>(ways[w].hops.size());
+    std::vector<Homes> homes_of_hops = homes(static_cast<Direction>(w), method);
+    ways[w].hosts.clear();
     for (const Hop& hop : ways[w].hops) {
+      Homes& homes = homes_of_hops[wanted.size()];
+      ways[w].hosts.push_back(homes.all ? host_of(ways[w].hops, wanted.size()) : std::nullopt);
       ExchangeProblem problem = problem_of(hop, number++);
-      problem.returns = hop.returned >= 0 && method.returns();
-      problem.home = homes_of_hops[wanted.size()];
+      problem.returns = homes.returns;
+      problem.home = homes.own;
+      problem.shared_homes = std::move(homes.all);
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);
         if (!refusal.empty())
@@ -232,6 +288,8 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
     most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
     most.window_bytes = std::max(most.window_bytes, total.window_bytes);
   }
+  Options& options = request.options;
+  options.shared_arrays = ways[0].shares_arrays() || ways[1].shares_arrays();
   reserve(most, counters);
   for (std::size_t w = 0; w < 2; ++w) {
     ways[w].traffic.clear();
@@ -264,7 +322,7 @@ void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters
     own = AlignedMemory(static_cast<std::size_t>(memory.own_bytes));
   });
   window.reset();
-  if (memory.window_bytes > 0)
+  if (memory.window_bytes > 0 || request.options.shared_arrays)
     comm.agree(
         [&] { window = std::make_unique<SharedWindow>(node, memory.window_bytes, counters); });
 }
@@ -286,7 +344,8 @@ void AnyPlan::Implementation::make_programs() {
          .fields = request.options.fields,
          .chunks = request.options.chunks,
          .exchanges = std::move(one.exchanges),
-         .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange)});
+         .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange),
+         .hosts = one.hosts});
     for (const Link& link : one.program.links)
       one.times.push_back({std::vector<double>(link.passes.size()), 0});
     work_bytes = std::max(work_bytes, one.program.work_bytes);
@@ -347,12 +406,19 @@ void AnyPlan::Implementation::make_executor() {
     slice_bytes = std::max(slice_bytes, one.program.slice_bytes());
   }
   const int windows = window ? window->ranks() : 0;
-  executor = std::make_unique<Executor>(request.options.threads, kSlotWindow + windows, tile_bytes,
-                                        slice_bytes);
+  executor = std::make_unique<Executor>(request.options.threads, slots_with_peers(windows),
+                                        tile_bytes, slice_bytes);
   executor->bind(kSlotWork, work.data());
   executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());
-  for (int rank = 0; rank < windows; ++rank) executor->bind(kSlotWindow + rank, window->base(rank));
+  for (int rank = 0; rank < windows; ++rank)
+    executor->bind(slot_of_window(rank), window->base(rank));
+}
+
+void AnyPlan::Implementation::make_gate() {
+  if (!request.options.shared_arrays) return;
+  arrays = std::make_unique<SharedArrays>(node);
+  gate = std::make_unique<ArrayGate>(*arrays, *window, node.rank(), node_rank_of, *executor);
 }
 
 void AnyPlan::Implementation::make_progress_thread() {

@@ -81,6 +81,7 @@ void Executor::begin(Program& program, const Terms& terms, std::vector<LinkTimes
   program_ = &program;
   times_ = &times;
   terms_ = terms;
+  passed_gate_ = terms.gate == nullptr;
   at_ = {};
   vigil_ = {};
   pace_.restart();
@@ -106,8 +107,8 @@ bool Executor::advance(bool wait) {
 bool Executor::step(bool wait) {
   if (!at_.open && !open_link(wait)) return false;
   const std::vector<Pass>& passes = link().passes;
-  const Pass& pass = passes[at_.pass];
-  if (at_.task < pass.tasks.size()) {
+  if (at_.pass < passes.size() && at_.task < passes[at_.pass].tasks.size()) {
+    const Pass& pass = passes[at_.pass];
     const Task& task = pass.tasks[at_.task];
     if (!arrive_up_to(task.last_source_chunk + 1, wait)) return false;
     {
@@ -128,10 +129,22 @@ bool Executor::step(bool wait) {
   return true;
 }
 
+bool Executor::pass_gate(bool wait, const Exchange& exchange) {
+  Gate& gate = *terms_.gate;
+  const auto ready = [&] { return gate.ready(); };
+  const auto late = [&] { return list_of(gate.absent(), "the call has not begun on "); };
+  if (!patient(wait, ready, late, exchange)) return false;
+  gate.wait();
+  passed_gate_ = true;
+  gate.pass();
+  return true;
+}
+
 bool Executor::open_link(bool wait) {
   if (Exchange* exchange = after()) {
     Stopwatch watch(times().exchange);
     const double begin = recorded_time();
+    if (!passed_gate_ && !pass_gate(wait, *exchange)) return false;
     const auto may_open = [&] { return exchange->may_open(); };
     const auto late = [&] {
       return "the call before is not over yet" + list_of(exchange->reading_peers(), " on ");

@@ -19,6 +19,19 @@ struct LinkTimes {
   double exchange = 0;
 };
 
+/// What a call that has an exchange waits for before its first task.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  /// True when wait() would not wait.
+  virtual bool ready() = 0;
+  virtual void wait() = 0;
+  /// The ranks that wait() waits for.
+  virtual std::vector<int> absent() const = 0;
+  /// Once it is ready; throws where the call may not begin.
+  virtual void pass() = 0;
+};
+
 /// What holds for all tasks of a call.
 struct Terms {
   int fields = 1;
@@ -27,6 +40,7 @@ struct Terms {
   double timeout = 0;            ///< seconds that a chunk may take to arrive; 0: any time
   std::int64_t call = 0;         ///< counts the executions of the plan from 1
   Recorder* recorder = nullptr;  ///< null: nothing is recorded
+  Gate* gate = nullptr;          ///< null: the call may begin at once
 };
 
 class Executor {
@@ -79,6 +93,7 @@ class Executor {
   LinkTimes& times() const { return (*times_)[at_.link]; }
 
   bool step(bool wait);
+  bool pass_gate(bool wait, const Exchange& exchange);
   bool open_link(bool wait);
   bool arrive_up_to(int chunks, bool wait);
   void start_up_to(int chunks);
@@ -98,6 +113,7 @@ class Executor {
   Program* program_ = nullptr;  // of the call that is under way
   std::vector<LinkTimes>* times_ = nullptr;
   Terms terms_;
+  bool passed_gate_ = false;
   Position at_;
   Vigil vigil_;
   Pace pace_{Pace::kLongestGap};  // of the polls between tiles

@@ -76,7 +76,37 @@ std::optional<View> home_in_parts(const Area& result, const Box& own, std::int64
   return std::nullopt;
 }
 
+// The home of `box` in the elements of `side`, whose layout holds it on `rank`.
+std::optional<Home> home_in_elements(const UserSide& side, int rank, const Box& box) {
+  const View whole = side.view(rank);
+  const std::int64_t field_bytes = side.field_stride * side.element.bytes();
+  if (box.empty()) return Home{{side.slot, 0, box, whole.strides}, field_bytes};
+  if (!contains(whole.box, box)) return std::nullopt;
+  return Home{part_of(whole, box, side.element.bytes()), field_bytes};
+}
+
 }  // namespace
+
+std::optional<Host> host_of(const std::vector<Hop>& hops, std::size_t number) {
+  for (const Hop& later : hops)
+    if (later.returned == static_cast<int>(number)) return Host::sender;
+  return number + 1 == hops.size() ? std::optional(Host::receiver) : std::nullopt;
+}
+
+std::optional<Home> shared_home_of(const Sequence& sequence, std::size_t hop, Host host,
+                                   const std::vector<int>& order, const UserSide& source,
+                                   const UserSide& sink, int rank, const Box& box) {
+  const State& state = sequence.states[hop];
+  const bool in_place = source.slot == sink.slot;
+  const bool in_source =
+      (hop == 0 && host == Host::sender) || (in_place && sink.element != state.element);
+  const UserSide& side = in_source ? source : sink;
+  if (side.layout.order() != order || side.element != state.element ||
+      loads_long_pencils(sequence, hop))
+    return std::nullopt;
+  if (in_place && !rows_coincide(source, sink, order.back(), rank)) return std::nullopt;
+  return home_in_elements(side, rank, box);
+}
 
 std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
                             const std::vector<int>& order, const UserSide& source,
@@ -88,13 +118,8 @@ std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
   const UserSide& side = in_source ? source : sink;
   if (side.layout.order() != order || loads_long_pencils(sequence, hop)) return std::nullopt;
   if (in_place && !rows_coincide(source, sink, order.back(), rank)) return std::nullopt;
+  if (own.empty() || side.element == state.element) return home_in_elements(side, rank, own);
   const View whole = side.view(rank);
-  const std::int64_t field_bytes = side.field_stride * side.element.bytes();
-  if (own.empty()) return Home{{side.slot, 0, own, whole.strides}, field_bytes};
-  if (side.element == state.element) {
-    if (!contains(whole.box, own)) return std::nullopt;
-    return Home{part_of(whole, own, state.element.bytes()), field_bytes};
-  }
   const std::size_t last = sequence.actions.size();
   const bool padded = side.layout.allocated_elements(rank) != whole.box.volume();
   if (in_place || padded || !is_last(sequence, hop) ||
@@ -107,7 +132,8 @@ std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
   const std::optional<View> view =
       home_in_parts({whole, side.element.bytes()}, own, state.element.bytes(), order,
                     inside_axes(sequence, order, hop + 1, last), arranged);
-  return view ? std::optional(Home{*view, field_bytes}) : std::nullopt;
+  if (!view) return std::nullopt;
+  return Home{*view, side.field_stride * side.element.bytes()};
 }
 
 }  // namespace weft

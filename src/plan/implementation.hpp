@@ -9,6 +9,7 @@
 #include "mpi/progress_thread.hpp"
 #include "plan/executor.hpp"
 #include "plan/request.hpp"
+#include "plan/shared_arrays.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
@@ -21,6 +22,13 @@ struct Run::Flight {
 };
 
 struct AnyPlan::Implementation {
+  /// Where the blocks of an exchange wait in users' arrays, if they do.
+  struct Homes {
+    std::optional<Home> own;         ///< of the block that stays on this rank
+    std::optional<SharedHomes> all;  ///< of all blocks
+    bool returns = false;            ///< see ExchangeProblem
+  };
+
   struct OneWay {
     std::vector<Hop> hops;
     std::vector<std::unique_ptr<Exchange>> exchanges;  ///< until the program takes them
@@ -28,6 +36,8 @@ struct AnyPlan::Implementation {
     std::vector<LinkTimes> times;
     std::vector<ExchangeTraffic> traffic;
     bool sends_from_sink = false;  ///< messages are sent from the array that the call writes
+    std::vector<std::optional<Host>> hosts;  ///< of the exchanges' blocks, see ProgramProblem
+    bool shares_arrays() const;              ///< peers use the arrays of the call
   };
 
   /// Collective over `user`; see Plan::Plan.
@@ -49,15 +59,19 @@ struct AnyPlan::Implementation {
   virtual PlanMemory memory() const noexcept;
   virtual void record(bool on);
   virtual Timeline timeline() const;
+  /// Memory of a user's array, all fields. Collective with options.shared_arrays.
+  std::shared_ptr<void> allocate(std::int64_t bytes);
   /// Of the last call, which was in that direction.
   Timeline timeline_of(const Recorder& call, Direction direction) const;
-  /// Of the user's array that is written in that direction, all fields.
+  /// Of the user's array that is read, or written, in that direction, all fields.
+  std::int64_t source_bytes(Direction direction) const;
   std::int64_t sink_bytes(Direction direction) const;
 
   MPI_Comm user_comm;
   Communicator comm;
   Communicator node;
-  std::vector<int> node_rank_of;  ///< of each rank of comm; -1 on other nodes
+  std::vector<int> node_rank_of;            ///< of each rank of comm; -1 on other nodes
+  std::vector<std::int64_t> field_strides;  ///< elements, input and output, of each rank of comm
   Request request;
   ResolvedRequest resolved;
   std::unique_ptr<SharedWindow> window;
@@ -67,6 +81,8 @@ struct AnyPlan::Implementation {
   AlignedMemory work;
   OneWay ways[2];  ///< forward, backward
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<SharedArrays> arrays;  ///< null: users bring their own
+  std::unique_ptr<ArrayGate> gate;       ///< null likewise
   std::unique_ptr<ProgressThread> progress_thread;
   std::unique_ptr<Recorder> recorder;                 ///< null: calls are not recorded
   Direction recorded_direction = Direction::forward;  ///< of the last call
@@ -82,12 +98,16 @@ struct AnyPlan::Implementation {
   void check_arrays(Direction direction, const void* source, const void* sink) const;
 
  private:
+  void finish_call();
   void find_node();
   void choose_threads();
   ExchangeProblem problem_of(const Hop& hop, int number) const;
   /// What a call in that direction reads and what it writes.
   std::pair<UserSide, UserSide> sides(Direction direction) const;
-  std::vector<std::optional<Home>> homes(Direction direction) const;
+  /// Likewise of another rank of the node, with options.shared_arrays.
+  std::pair<UserSide, UserSide> sides_at(int rank, Direction direction) const;
+  std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
+  std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;
   void choose_exchanges();
   void make_exchanges(const ExchangeMethod& method);
   bool may_send_from_sink(Direction direction, std::int64_t send_bytes) const;
@@ -96,6 +116,7 @@ struct AnyPlan::Implementation {
   const Engine& fastest_engine();
   void choose_engine();
   void make_executor();
+  void make_gate();
   void make_progress_thread();
   Recorder::Room room_of_recorder() const;
 };

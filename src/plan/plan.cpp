@@ -13,7 +13,7 @@ namespace weft {
 void AnyPlan::Implementation::check_arrays(Direction direction, const void* source,
                                            const void* sink) const {
   const bool forward = direction == Direction::forward;
-  const std::int64_t source_bytes = sink_bytes(forward ? Direction::backward : Direction::forward);
+  const std::int64_t source_bytes = this->source_bytes(direction);
   const std::int64_t sink_bytes = this->sink_bytes(direction);
   const auto refuse = [&](const char* why) {
     throw Error(ErrorCode::invalid_argument, std::string(forward ? "forward" : "backward") +
@@ -31,6 +31,14 @@ void AnyPlan::Implementation::check_arrays(Direction direction, const void* sour
   const auto* to = static_cast<const std::byte*>(sink);
   if (std::less<>{}(from, to + sink_bytes) && std::less<>{}(to, from + source_bytes))
     refuse("the arrays overlap; plan with options.in_place for that");
+}
+
+bool AnyPlan::Implementation::OneWay::shares_arrays() const {
+  return std::any_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.has_value(); });
+}
+
+std::int64_t AnyPlan::Implementation::source_bytes(Direction direction) const {
+  return sink_bytes(direction == Direction::forward ? Direction::backward : Direction::forward);
 }
 
 std::int64_t AnyPlan::Implementation::sink_bytes(Direction direction) const {
@@ -63,31 +71,43 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
   recorded_direction = direction;
   if (progress_thread && !one.traffic.empty()) progress_thread->resume();
   const Options& options = request.options;
+  if (one.shares_arrays())
+    gate->arrive(arrays->number_of(source, source_bytes(direction)),
+                 arrays->number_of(sink, sink_bytes(direction)));
   executor->begin(one.program,
                   {.fields = options.fields,
                    .chunks = options.chunks,
                    .polls = options.progress != Progress::none,
                    .timeout = options.timeout,
                    .call = flight->call,
-                   .recorder = recorder.get()},
+                   .recorder = recorder.get(),
+                   .gate = one.shares_arrays() ? gate.get() : nullptr},
                   one.times);
 }
 
 // After an error the call is over, and so is the plan: peers may be in the midst of the call, and
-// what they still send would be taken for a part of the next one.
+// what they still send would be taken for a part of the next one. But not when all ranks were
+// refused at the gate.
 bool AnyPlan::Implementation::advance(bool wait) {
   try {
     if (!executor->advance(wait)) return false;
   } catch (...) {
-    failed = true;
-    flight->under_way = false;
-    if (progress_thread) progress_thread->pause();
+    failed = !gate || !gate->refused();
+    finish_call();
     throw;
   }
+  finish_call();
+  return true;
+}
+
+void AnyPlan::Implementation::finish_call() {
   flight->under_way = false;
   if (progress_thread) progress_thread->pause();
-  if (window) window->publish(kFinishedCounter, flight->call);
-  return true;
+  if (window && !failed) window->publish(kFinishedCounter, flight->call);
+}
+
+std::shared_ptr<void> AnyPlan::Implementation::allocate(std::int64_t bytes) {
+  return arrays ? arrays->make(bytes) : allocate_zeroed(static_cast<std::size_t>(bytes));
 }
 
 // What goes wrong in a call that ends here has nobody to tell. Messages that were given up may
@@ -228,6 +248,13 @@ std::int64_t AnyPlan::output_field_stride() const noexcept {
   return implementation_->resolved.output_field_stride;
 }
 const Options& AnyPlan::options() const noexcept { return implementation_->request.options; }
+
+std::shared_ptr<void> AnyPlan::allocate_input() const {
+  return implementation_->allocate(implementation_->source_bytes(Direction::forward));
+}
+std::shared_ptr<void> AnyPlan::allocate_output() const {
+  return implementation_->allocate(implementation_->sink_bytes(Direction::forward));
+}
 
 PlanMemory AnyPlan::memory() const noexcept { return implementation_->memory(); }
 

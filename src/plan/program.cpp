@@ -30,9 +30,9 @@ void append_ports(Ports& ports, std::size_t blocks, int fields, int chunks, View
     }
 }
 
-bool any_in_window(const Ports& ports) {
+bool any_of_peers(const Ports& ports) {
   return std::any_of(ports.begin(), ports.end(),
-                     [](const Port& port) { return port.view.slot >= kSlotWindow; });
+                     [](const Port& port) { return is_slot_of_peer(port.view.slot); });
 }
 
 bool any_in(const Ports& ports, int slot) {
@@ -126,6 +126,7 @@ class Builder {
 
   // Actions [first, last) are the transforms of link `link`.
   void add_passes(std::size_t first, std::size_t last, std::size_t link) {
+    if (first == last && is_there_already(link)) return;
     const Ports before = ports_before(link, sequence_.states[first]);
     const Ports after = ports_after(link, sequence_.states[last]);
     Ports source = before;
@@ -146,6 +147,14 @@ class Builder {
     }
   }
 
+  // True when what the exchange wants is the array that the call reads, or what it brought is in
+  // the array that the call writes: for a link without transforms that leaves nothing to be done.
+  bool is_there_already(std::size_t link) const {
+    if (problem_.hosts.empty()) return false;
+    return link == 0 ? problem_.hosts.front() == Host::sender
+                     : link == problem_.hosts.size() && problem_.hosts.back() == Host::receiver;
+  }
+
   // What passes from one pass to the next within a link: the place where the link's result goes to,
   // if its elements fit there.
   Ports handover(std::size_t at, std::size_t next, std::size_t last, const Ports& source,
@@ -156,7 +165,7 @@ class Builder {
     };
     if (same(sequence_.states[last]) && may_overwrite(source, after, at, next))
       return without_chunks(after);
-    const bool may_change = !source.empty() && !any_in_window(source) && !reads_input(source);
+    const bool may_change = !source.empty() && !any_of_peers(source) && !reads_input(source);
     if (may_change && same(sequence_.states[at])) return without_chunks(source);
     return work_ports(state);
   }
@@ -216,7 +225,7 @@ class Builder {
     const bool in_slice = sink.empty() || sink.front().view.slot == kSlotSlice;
     const std::int64_t bytes = spec.sink_box.volume() * after.element.bytes();
     const std::int64_t most =
-        any_in_window(sink) ? second_level_cache_bytes() : kMostCachedResultBytes;
+        any_of_peers(sink) ? second_level_cache_bytes() : kMostCachedResultBytes;
     spec.store_mode = !in_slice && bytes > most ? StoreMode::streaming : StoreMode::cached;
     return spec;
   }

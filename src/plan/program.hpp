@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,9 @@ struct UserSide {
   View view(int rank) const;
 };
 
+/// Whose arrays keep the blocks of a redistribution, with Options::shared_arrays.
+enum class Host { sender, receiver };
+
 struct ProgramProblem {
   const Path* path = nullptr;
   const std::vector<AxisTransform>* transforms = nullptr;
@@ -69,6 +73,7 @@ struct ProgramProblem {
   int chunks = 1;
   std::vector<std::unique_ptr<Exchange>> exchanges;  ///< in program order, attached
   std::vector<std::string> exchange_names;
+  std::vector<std::optional<Host>> hosts;  ///< likewise; none: blocks are not in users' arrays
 };
 
 Program make_program(ProgramProblem problem);

@@ -215,6 +215,9 @@ void validate_low_memory(const Request& request) {
                 "low_memory is for plans that work in place; set options.in_place too");
   if (request.shape.size() < 2)
     throw Error(ErrorCode::unavailable, "low_memory needs at least 2 axes, the array has 1");
+  if (request.options.shared_arrays)
+    throw Error(ErrorCode::unavailable,
+                "low_memory and shared_arrays exclude each other; set one of them");
 }
 
 }  // namespace
@@ -229,7 +232,8 @@ std::string describe(const Request& request) {
          describe(options.output) + "\nfields " + std::to_string(options.fields) +
          "\nnormalization " + std::to_string(static_cast<int>(options.normalization)) +
          "\nin_place " + (options.in_place ? "yes" : "no") + "\nlow_memory " +
-         (options.low_memory ? "yes" : "no") + "\nexchange " + options.exchange + "\nchunks " +
+         (options.low_memory ? "yes" : "no") + "\nshared_arrays " +
+         (options.shared_arrays ? "yes" : "no") + "\nexchange " + options.exchange + "\nchunks " +
          std::to_string(options.chunks) + "\nprogress " +
          std::to_string(static_cast<int>(options.progress)) + "\ntimeout " +
          (options.timeout > 0 ? "some" : "none") + "\nengine " + options.engine;

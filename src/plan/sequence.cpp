@@ -87,6 +87,13 @@ bool undoes(const Hop& hop, const Hop& earlier) {
          hop.element == earlier.element;
 }
 
+// True when the end is like the beginning, so that backward can go the same way as forward.
+bool leads_back(const Sequence& sequence) {
+  const State& first = sequence.states.front();
+  const State& last = sequence.states.back();
+  return first.layout.boxes() == last.layout.boxes() && first.element == last.element;
+}
+
 }  // namespace
 
 Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transforms, Element input,
@@ -102,7 +109,7 @@ Sequence sequence_of(const Path& path, const std::vector<AxisTransform>& transfo
       element.complex = true;
     sequence.actions.push_back(action);
   }
-  if (direction == Direction::backward) {
+  if (direction == Direction::backward && !leads_back(sequence)) {
     std::reverse(sequence.states.begin(), sequence.states.end());
     std::reverse(sequence.actions.begin(), sequence.actions.end());
     restore_order_within_links(sequence);

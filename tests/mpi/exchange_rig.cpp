@@ -31,7 +31,7 @@ std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 Rig::Rig(const NodeMap& nodes, const std::vector<ExchangeProblem>& problems,
          const ExchangeMaker& make)
     : nodes_(nodes), random_(static_cast<unsigned>(world().rank()) + 1) {
-  ExchangeMemory most{.window_counters = 1};
+  ExchangeMemory most{.window_counters = kCountersOfPlan};
   for (const ExchangeProblem& problem : problems) {
     Part part{problem, make(problem), {}, {}, {}};
     part.memory = part.exchange->memory();
@@ -57,7 +57,9 @@ Rig::Rig(const NodeMap& nodes, const std::vector<ExchangeProblem>& problems,
   if (world().max(most.window_bytes) > 0) {
     window_.emplace(nodes_.comm, whole_lines(most.window_bytes) + 2 * kGuardBytes,
                     most.window_counters);
-    for (int rank = 0; rank < window_->ranks(); ++rank) bases_.push_back(window_->base(rank));
+    bases_.resize(static_cast<std::size_t>(slots_with_peers(window_->ranks())));
+    for (int rank = 0; rank < window_->ranks(); ++rank)
+      bases_[static_cast<std::size_t>(slot_of_window(rank))] = window_->base(rank);
   }
   for (Part& part : parts_) {
     part.buffers.window = window_ ? &*window_ : nullptr;
@@ -136,7 +138,7 @@ void Rig::expect_inside(const Part& part, const View& view) const {
   if (view.slot == kSlotReceive) bytes = part.memory.receive_bytes;
   if (view.slot == kSlotOwn) bytes = part.memory.own_bytes;
   if (view.slot == kSlotOwn) bytes = part.memory.own_bytes;
-  if (view.slot == kSlotWindow + nodes_.comm.rank()) bytes = part.memory.window_bytes;
+  if (view.slot == slot_of_window(nodes_.comm.rank())) bytes = part.memory.window_bytes;
   EXPECT_LE(last, kGuardBytes + bytes) << "in slot " << view.slot;
 }
 

@@ -167,10 +167,10 @@ TEST(Exchange, AllocatesNothingInACall) {
     const ExchangeMemory memory = exchange->memory();
     std::vector<std::byte> send(static_cast<std::size_t>(memory.send_bytes));
     std::vector<std::byte> receive(static_cast<std::size_t>(memory.receive_bytes));
-    SharedWindow window(nodes.comm, memory.window_bytes, 1 + memory.window_counters);
+    SharedWindow window(nodes.comm, memory.window_bytes, kCountersOfPlan + memory.window_counters);
     exchange->attach(
         {.window = &window, .send_memory = send.data(), .receive_memory = receive.data()});
-    std::vector<std::byte*> bases(kSlotWindow, nullptr);
+    std::vector<std::byte*> bases(kSlotPeers, nullptr);
     bases[kSlotSend] = send.data();
     bases[kSlotReceive] = receive.data();
     const std::int64_t before = testing::allocations();

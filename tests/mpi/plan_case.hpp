@@ -39,6 +39,8 @@ struct PlanCase {
   bool padded = false;
   Normalization normalization = Normalization::backward;
   int threads = 1;
+  bool shared_arrays = false;
+  int chunks = 1;
 };
 
 inline bool only_redistributes(const PlanCase& c) {
@@ -79,8 +81,9 @@ inline std::string name_of(const PlanCase& c) {
   text += "_order_" + order(c.input_order) + "_to_" + order(c.output_order) + '_' + c.exchange +
           '_' + c.engine + "_f" + std::to_string(c.fields) +
           (c.in_place ? "_in_place" : "_out_of_place") + (c.low_memory ? "_low_memory" : "") +
-          (c.padded ? "_padded_" : "_dense_") + name_of(c.normalization) + "_t" +
-          std::to_string(c.threads);
+          (c.shared_arrays ? "_shared_arrays" : "") + (c.padded ? "_padded_" : "_dense_") +
+          name_of(c.normalization) + "_t" + std::to_string(c.threads) +
+          (c.chunks > 1 ? "_k" + std::to_string(c.chunks) : "");
   return text;
 }
 
@@ -164,9 +167,11 @@ inline Options options_of(const PlanCase& c, int rank, int ranks) {
   options.normalization = c.normalization;
   options.in_place = c.in_place;
   options.low_memory = c.low_memory;
+  options.shared_arrays = c.shared_arrays;
   options.exchange = c.exchange;
   options.engine = c.engine;
   options.threads = c.threads;
+  options.chunks = c.chunks;
   return options;
 }
 
@@ -191,6 +196,7 @@ inline PlanCase with_random_options(Random& random, PlanCase c) {
   c.padded = random.one_in(3);
   c.normalization = random.among(normalizations);
   c.threads = random.one_in(12) ? 2 : 1;
+  c.shared_arrays = random.one_in(3);
   return c;
 }
 

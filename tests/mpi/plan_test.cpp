@@ -403,6 +403,39 @@ std::vector<PlanCase> low_memory_cases() {
 }
 INSTANTIATE_TEST_SUITE_P(LowMemory, PlanOf, ::testing::ValuesIn(low_memory_cases()), test_name);
 
+/// Arrays that peers reach: every way to spread them, there and back, with what decides where
+/// blocks wait: order, padding, fields, chunks.
+std::vector<PlanCase> shared_array_cases() {
+  std::vector<PlanCase> cases;
+  Random random(53);
+  for (const Shape& shape :
+       std::vector<Shape>{{8, 6, 10}, {7, 9, 11}, {2, 9, 1}, {12, 10}, {13, 3}, {4, 3, 5, 6}})
+    for (const bool real : {false, true})
+      for (const Spread spread :
+           {Spread::first, Spread::last, Spread::pencil, Spread::brick, Spread::boxes})
+        for (const bool natural_output : {true, false})
+          for (const bool in_place : {false, true}) {
+            PlanCase c = real ? real_case(shape) : complex_case(shape);
+            c.shared_arrays = true;
+            c.input = spread;
+            c.output = natural_output ? spread : Spread::automatic;
+            c.in_place = in_place;
+            c.precision = random.one_in(2) ? Precision::double_ : Precision::single;
+            c.engine = random.among(engines());
+            c.fields = random.one_in(3) ? 2 : 1;
+            c.chunks = random.one_in(3) ? 3 : 1;
+            c.padded = random.one_in(3);
+            c.threads = random.one_in(12) ? 2 : 1;
+            if (random.one_in(4))
+              c.input_order = c.output_order = test::random_order(random, shape.size());
+            if (random.one_in(4) && !c.real) c.kinds.front() = Kind::none;
+            cases.push_back(c);
+          }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(SharedArrays, PlanOf, ::testing::ValuesIn(shared_array_cases()),
+                         test_name);
+
 /// Random kinds and options, for each shape.
 std::vector<PlanCase> random_cases() {
   Random random(51);

@@ -196,6 +196,26 @@ TEST_P(Timeout, EndsAPlanOfPartsInTheMidstOfThem) {
   expect_new_plans_work(GetParam());
 }
 
+TEST_P(Timeout, HoldsForRanksThatHaveNotBegun) {
+  Options options = options_of(GetParam(), kTimeout);
+  options.shared_arrays = true;
+  options.output.grid = options.input.grid;
+  if (GetParam() == "alltoall") GTEST_SKIP() << "it refuses such a shape";
+  std::optional<Planned> planned(options);
+  if (!planned->plan.options().shared_arrays) GTEST_SKIP() << "it has no use for shared arrays";
+  LateRank late(late_rank());
+  world().barrier();
+  EXPECT_TRUE(late.comes_in_time());
+  const std::string error = error_of([&] { planned->forward(); });
+  if (!late.is_me())
+    expect_words(error,
+                 {"timeout: exchange \"shared\"", "the call has not begun on", late_rank_name()});
+  if (!error.empty()) expect_can_do_no_more(*planned);
+  planned.reset();
+  late.others_are_done();
+  expect_new_plans_work(GetParam());
+}
+
 // A window may not be written to before peers have read what it held in the call before.
 TEST_P(Timeout, HoldsForRanksThatStillRead) {
   if (GetParam() != "shared" && GetParam() != "mixed" && GetParam() != "hierarchical")

@@ -180,6 +180,8 @@ void TransformArguments::add_to(CLI::App& app, LaunchArguments& launch) {
   app.add_flag("--in-place", in_place, "one array for input and output");
   app.add_flag("--low-memory", low_memory,
                "in place with exchanges of an eighth of the array at a time: less memory, slower");
+  app.add_flag("--shared-arrays", shared_arrays,
+               "arrays that the plan makes and all ranks of a node reach: less copied");
 }
 
 Shape TransformArguments::global_shape() const { return parse_extents(shape); }
@@ -193,6 +195,7 @@ Options TransformArguments::options(const LaunchArguments& launch, int ranks) co
   result.timeout = timeout;
   result.in_place = in_place || low_memory;
   result.low_memory = low_memory;
+  result.shared_arrays = shared_arrays;
   result.exchange = exchange;
   result.engine = engine;
   result.threads = launch.threads;

@@ -36,6 +36,7 @@ struct TransformArguments {
   double timeout = 0;
   bool in_place = false;
   bool low_memory = false;  ///< and so in place
+  bool shared_arrays = false;
 
   /// `launch` is told when MPI must serve several threads.
   void add_to(CLI::App& app, LaunchArguments& launch);

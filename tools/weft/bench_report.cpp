@@ -29,6 +29,7 @@ std::string title(const BenchResult& result) {
   if (result.options.fields > 1) text += fmt::format(", {} fields", result.options.fields);
   if (result.options.in_place) text += ", in place";
   if (result.options.low_memory) text += ", low memory";
+  if (result.options.shared_arrays) text += ", shared arrays";
   return text + fmt::format("\ngrid {} -> {}, exchange {}, engine {}, workspace {}\n",
                             grid_text(result.input_parts), grid_text(result.output_parts),
                             result.options.exchange, result.options.engine,
@@ -85,10 +86,15 @@ void append_steps(Json& stages, const char* direction, const std::vector<StepTim
 
 Json options_json(const BenchResult& result) {
   const Options& options = result.options;
-  return {{"grid", result.input_parts},   {"output_grid", result.output_parts},
-          {"exchange", options.exchange}, {"engine", options.engine},
-          {"chunks", options.chunks},     {"progress", name_of_progress(options.progress)},
-          {"in_place", options.in_place}, {"low_memory", options.low_memory},
+  return {{"grid", result.input_parts},
+          {"output_grid", result.output_parts},
+          {"exchange", options.exchange},
+          {"engine", options.engine},
+          {"chunks", options.chunks},
+          {"progress", name_of_progress(options.progress)},
+          {"in_place", options.in_place},
+          {"low_memory", options.low_memory},
+          {"shared_arrays", options.shared_arrays},
           {"normalization", "backward"}};
 }
 

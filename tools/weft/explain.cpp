@@ -120,13 +120,14 @@ int run_explain(const World& world, const TransformArguments& transform,
   const AnyPlan plan(world.comm(), transform.global_shape(), input, Element{precision, true},
                      transform.options(launch, world.size()));
   const Options& options = plan.options();
-  std::string text = fmt::format("{} {} {} on {} x {}: exchange {}, engine {}, {}, {}\n\n",
+  std::string text = fmt::format("{} {} {} on {} x {}: exchange {}, engine {}, {}, {}{}\n\n",
                                  transform.shape, transform.kind, transform.precision,
                                  counted(world.size(), "rank"), counted(options.threads, "thread"),
                                  options.exchange, options.engine, counted(options.fields, "field"),
                                  options.low_memory ? "in place, low memory"
                                  : options.in_place ? "in place"
-                                                    : "out of place");
+                                                    : "out of place",
+                                 options.shared_arrays ? ", shared arrays" : "");
   text += layout_line("input", plan.input_layout(), plan.input_element());
   text += layout_line("output", plan.output_layout(), plan.output_element());
   text += program_text(world, plan, Direction::forward);

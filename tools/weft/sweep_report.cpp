@@ -36,12 +36,12 @@ Json settings_json(const SweepRow& row) {
 
 Json options_json(const SweepRow& row) {
   const Options& options = row.options;
-  return {{"chunks", options.chunks},        {"fields", options.fields},
-          {"exchange", options.exchange},    {"engine", options.engine},
-          {"grid", row.input_parts},         {"output_grid", row.output_parts},
-          {"threads", options.threads},      {"progress", name_of_progress(options.progress)},
-          {"timeout", options.timeout},      {"in_place", options.in_place},
-          {"low_memory", options.low_memory}};
+  return {{"chunks", options.chunks},         {"fields", options.fields},
+          {"exchange", options.exchange},     {"engine", options.engine},
+          {"grid", row.input_parts},          {"output_grid", row.output_parts},
+          {"threads", options.threads},       {"progress", name_of_progress(options.progress)},
+          {"timeout", options.timeout},       {"in_place", options.in_place},
+          {"low_memory", options.low_memory}, {"shared_arrays", options.shared_arrays}};
 }
 
 /// Of one field.

@@ -1,0 +1,215 @@
+// Options::shared_arrays: what it saves, that ranks which break its promise all hear of it and can
+// go on, and how its arrays live. The values of such plans are in plan_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan_case.hpp"
+#include "support.hpp"
+
+namespace weft {
+namespace {
+
+using testing::error_of;
+using testing::world;
+using Complex = std::complex<double>;
+
+const Shape kShape{16, 12, 10};
+constexpr std::int64_t kMostForCounters = 16 * 1024;  ///< bytes
+
+int last_rank() { return world().size() - 1; }
+
+/// Natural output: the same slabs on both sides.
+Options natural() {
+  Options options;
+  options.shared_arrays = true;
+  options.engine = engines().front();
+  options.input.grid = test::even_grid(3, 1, world().size());
+  options.output.grid = options.input.grid;
+  return options;
+}
+
+/// An impulse, whose spectrum is one everywhere.
+struct Impulse {
+  explicit Impulse(const Options& options = natural())
+      : plan(MPI_COMM_WORLD, kShape, options),
+        input(plan.make_input()),
+        output(plan.make_output()) {
+    fill(input);
+  }
+
+  static void fill(Array<Complex>& array) {
+    array.fill([](const Index& index) { return index == Index{0, 0, 0} ? 1 : 0; });
+  }
+  static void expect_ones(const Array<Complex>& array) {
+    array.for_each([](const Index& index, const Complex& element) {
+      EXPECT_LE(std::abs(element - 1.0), 1e-12) << to_string(index);
+    });
+  }
+  void forward() { plan.forward(input, output); }
+  void expect_forward_works() {
+    output.fill([](const Index&) { return -1; });
+    forward();
+    expect_ones(output);
+  }
+
+  Plan<Complex> plan;
+  Array<Complex> input;
+  Array<Complex> output;
+};
+
+void expect_same_on_all_ranks(const std::string& error, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(error.find(word), std::string::npos) << "no \"" << word << "\" in: " << error;
+  for (const std::string& other : testing::texts_of_all(world(), error)) EXPECT_EQ(error, other);
+}
+
+class SharedArraysTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (world().size() == 1) GTEST_SKIP() << "needs 2 ranks";
+    if (!Plan<Complex>(MPI_COMM_WORLD, kShape, natural()).options().shared_arrays)
+      GTEST_SKIP() << "needs all ranks on one node";
+  }
+};
+
+TEST_F(SharedArraysTest, SaveTheWindowAndTheCopiesOfNaturalOutput) {
+  const Shape shape{32, 32, 64};
+  for (const bool in_place : {false, true}) {
+    Options options = natural();
+    options.in_place = in_place;
+    const Plan<Complex> plan(MPI_COMM_WORLD, shape, options);
+    options.shared_arrays = false;
+    const Plan<Complex> without(MPI_COMM_WORLD, shape, options);
+    EXPECT_LE(plan.memory().window, kMostForCounters);
+    EXPECT_GT(world().max(without.memory().window), kMostForCounters);
+    for (const Direction direction : {Direction::forward, Direction::backward})
+      for (const Step& step : plan.program(direction)) EXPECT_NE(step.name, "copy");
+  }
+}
+
+TEST_F(SharedArraysTest, AreStoredIntoByPeersWhereverTheOutputIs) {
+  Options options = natural();
+  options.output.grid.clear();
+  const Plan<Complex> plan(MPI_COMM_WORLD, kShape, options);
+  EXPECT_TRUE(plan.options().shared_arrays);
+  EXPECT_LE(plan.memory().window, kMostForCounters);
+}
+
+TEST_F(SharedArraysTest, AreOfNoUseToExchangesThatSendMessages) {
+  Options options = natural();
+  options.exchange = "pairwise";
+  Impulse impulse(options);
+  EXPECT_FALSE(impulse.plan.options().shared_arrays);
+  std::vector<Complex> own(static_cast<std::size_t>(impulse.plan.output_field_stride()) + 1);
+  EXPECT_NO_THROW(impulse.plan.forward(impulse.input.data(), own.data()));
+}
+
+TEST_F(SharedArraysTest, RefuseAnArrayThatThePlanHasNotMade) {
+  Impulse impulse;
+  const auto output = allocate_zeroed(std::max<std::size_t>(
+      64, static_cast<std::size_t>(impulse.plan.output_field_stride()) * sizeof(Complex)));
+  const std::string error = error_of([&] {
+    impulse.plan.forward(impulse.input.data(), world().rank() == last_rank()
+                                                   ? static_cast<Complex*>(output.get())
+                                                   : impulse.output.data());
+  });
+  expect_same_on_all_ranks(error, {"invalid_argument: ", "output of rank ",
+                                   std::to_string(last_rank()), "make_output()", "shared_arrays"});
+  impulse.expect_forward_works();
+}
+
+TEST_F(SharedArraysTest, RefuseDifferentArraysOnDifferentRanks) {
+  Impulse impulse;
+  Array<Complex> other = impulse.plan.make_input();
+  Impulse::fill(other);
+  const bool mine = world().rank() == last_rank();
+  const std::string error =
+      error_of([&] { impulse.plan.forward(mine ? other : impulse.input, impulse.output); });
+  expect_same_on_all_ranks(error, {"invalid_argument: ", "different arrays as input", "rank 0",
+                                   "rank " + std::to_string(last_rank())});
+  impulse.expect_forward_works();
+  impulse.plan.forward(other, impulse.output);
+  Impulse::expect_ones(impulse.output);
+}
+
+TEST_F(SharedArraysTest, RefuseAnArrayThatIsTooSmall) {
+  Options options = natural();
+  Plan<double> plan(MPI_COMM_WORLD, kShape, options);
+  Array<double> input = plan.make_input();
+  Array<double> small = plan.make_input();
+  const std::string error =
+      error_of([&] { plan.forward(input.data(), reinterpret_cast<Complex*>(small.data())); });
+  expect_same_on_all_ranks(error, {"invalid_argument: ", "output of rank 0", "too small"});
+}
+
+TEST_F(SharedArraysTest, MayBeMadeAndDroppedAtAnyTime) {
+  Impulse impulse;
+  for (int round = 0; round < 20; ++round) {
+    Array<Complex> input = impulse.plan.make_input();
+    Array<Complex> output = impulse.plan.make_output();
+    Impulse::fill(input);
+    impulse.plan.forward(input, output);
+    if (round % 3 == world().rank() % 3) {  // not all ranks at the same time
+      input = Array<Complex>(input.layout(), world().rank(), 1, input.field_stride(), nullptr);
+    }
+    Impulse::expect_ones(output);
+  }
+  impulse.expect_forward_works();
+}
+
+TEST_F(SharedArraysTest, OutliveTheirPlan) {
+  std::optional<Impulse> impulse(std::in_place);
+  impulse->forward();
+  const Array<Complex> output = impulse->output;
+  impulse.reset();
+  Impulse::expect_ones(output);
+}
+
+TEST_F(SharedArraysTest, LetCallsAllocateNothing) {
+  Impulse impulse;
+  impulse.forward();
+  const std::int64_t before = testing::allocations();
+  for (int call = 0; call < 3; ++call) {
+    impulse.plan.forward(impulse.input, impulse.output);
+    impulse.plan.backward(impulse.output, impulse.input);
+  }
+  EXPECT_EQ(before, testing::allocations());
+}
+
+TEST_F(SharedArraysTest, LetACallBeginWhenAllAreThere) {
+  Impulse impulse;
+  if (world().rank() == last_rank()) {
+    world().barrier();  // the others have started theirs
+    impulse.forward();
+  } else {
+    weft::Run run = impulse.plan.start_forward(impulse.input.data(), impulse.output.data());
+    EXPECT_FALSE(run.progress());
+    world().barrier();
+    run.wait();
+  }
+  Impulse::expect_ones(impulse.output);
+}
+
+TEST_F(SharedArraysTest, AreNotForLowMemory) {
+  Options options = natural();
+  options.in_place = options.low_memory = true;
+  expect_same_on_all_ranks(error_of([&] { Plan<Complex>(MPI_COMM_WORLD, kShape, options); }),
+                           {"unavailable: ", "low_memory", "shared_arrays"});
+}
+
+TEST_F(SharedArraysTest, AreForAllRanksOrNone) {
+  Options options = natural();
+  options.shared_arrays = world().rank() == 0;
+  expect_same_on_all_ranks(error_of([&] { Plan<Complex>(MPI_COMM_WORLD, kShape, options); }),
+                           {"rank_mismatch: ", "shared_arrays yes", "shared_arrays no"});
+}
+
+}  // namespace
+}  // namespace weft
