@@ -61,6 +61,7 @@ class Bench(CommandTest):
             ["17x19x23", "--kind", "r2c", "-n", 3],
             ["30x20x10", "--precision", "single", "-n", 2, "--in-place"],
             ["12x10x40", "-n", 3, "--low-memory", "--fields", 2],
+            ["12x9x8", "-n", 3, "--shared-arrays", "--grid", "3", "--output-grid", "natural"],
             ["12x10x8", "-n", 4, "--grid", "2x2", "--output-grid", "natural"],
             ["12x10x8", "-n", 4, "--grid", "2x2", "--output-grid", "1x4", "--fields", 3],
             ["24x18", "--kind", "r2c", "--in-place", "-n", 2, "--threads", 2],

@@ -50,6 +50,7 @@ class Sweep(CommandTest):
             ("grid=2x1,1x2", "grid", [[2, 1, 1], [1, 2, 1]]),
             ("output-grid=1x2,1x1x2", "output_grid", [[1, 2, 1], [1, 1, 2]]),
             ("in-place=false,true", "in_place", [False, True]),
+            ("shared-arrays=false,true", "shared_arrays", [False, True]),
             ("timeout=0,60", "timeout", [0, 60]),
         ):
             with self.subTest(sweep=sweep):

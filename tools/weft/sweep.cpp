@@ -12,9 +12,9 @@ namespace {
 
 /// What a plan can be asked for; shape and element type stay.
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> names{"chunks",   "fields",     "exchange",    "engine",
-                                              "progress", "grid",       "output-grid", "threads",
-                                              "in-place", "low-memory", "timeout"};
+  static const std::vector<std::string> names{"chunks",   "fields",     "exchange",      "engine",
+                                              "progress", "grid",       "output-grid",   "threads",
+                                              "in-place", "low-memory", "shared-arrays", "timeout"};
   return names;
 }
 constexpr std::size_t kMostCombinations = 1000;
@@ -59,7 +59,8 @@ Combination with_settings(const SweepArguments& base, std::vector<Setting> setti
   return result;
 }
 
-/// A combination with its plan. Arrays are views of memory that all share.
+/// A combination with its plan. Arrays are views of memory that all have in common, but for those
+/// that a plan makes for ranks to share.
 template <class In>
 class Candidate {
  public:
@@ -96,9 +97,14 @@ class Candidate {
   }
   std::size_t output_bytes() const { return bytes_of(plan_->output_field_stride(), sizeof(Out)); }
 
-  /// Makes arrays in that memory and calls once in both directions, whose values are checked.
-  void warm_up(const World& world, const std::shared_ptr<void>& input,
-               const std::shared_ptr<void>& output, const Shape& shape, const Sample& sample) {
+  /// Makes arrays, in that memory if they may be, and calls once in both directions, whose values
+  /// are checked.
+  void warm_up(const World& world, std::shared_ptr<void> input, std::shared_ptr<void> output,
+               const Shape& shape, const Sample& sample) {
+    if (row_.options.shared_arrays) {
+      input = plan_->allocate_input();
+      output = row_.options.in_place ? input : plan_->allocate_output();
+    }
     input_ = std::make_unique<Array<In>>(plan_->input_layout(), world.rank(), row_.options.fields,
                                          plan_->input_field_stride(), input);
     output_ = std::make_unique<Array<Out>>(plan_->output_layout(), world.rank(),
