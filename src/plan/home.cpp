@@ -76,6 +76,21 @@ std::optional<View> home_in_parts(const Area& result, const Box& own, std::int64
   return std::nullopt;
 }
 
+// The array of `rank` in which blocks of action `hop` may have homes: the call's input where they
+// `wait_in_input`, or where only that has their elements in place; else the output. Null where
+// storing them there would spoil what is still to be loaded, or would slow down what loads them.
+const UserSide* side_of_homes(const Sequence& sequence, std::size_t hop, bool wait_in_input,
+                              const std::vector<int>& order, const UserSide& source,
+                              const UserSide& sink, int rank) {
+  const bool in_place = source.slot == sink.slot;
+  const bool in_source =
+      wait_in_input || (in_place && sink.element != sequence.states[hop].element);
+  const UserSide& side = in_source ? source : sink;
+  if (side.layout.order() != order || loads_long_pencils(sequence, hop)) return nullptr;
+  if (in_place && !rows_coincide(source, sink, order.back(), rank)) return nullptr;
+  return &side;
+}
+
 // The home of `box` in the elements of `side`, whose layout holds it on `rank`.
 std::optional<Home> home_in_elements(const UserSide& side, int rank, const Box& box) {
   const View whole = side.view(rank);
@@ -96,16 +111,10 @@ std::optional<Host> host_of(const std::vector<Hop>& hops, std::size_t number) {
 std::optional<Home> shared_home_of(const Sequence& sequence, std::size_t hop, Host host,
                                    const std::vector<int>& order, const UserSide& source,
                                    const UserSide& sink, int rank, const Box& box) {
-  const State& state = sequence.states[hop];
-  const bool in_place = source.slot == sink.slot;
-  const bool in_source =
-      (hop == 0 && host == Host::sender) || (in_place && sink.element != state.element);
-  const UserSide& side = in_source ? source : sink;
-  if (side.layout.order() != order || side.element != state.element ||
-      loads_long_pencils(sequence, hop))
-    return std::nullopt;
-  if (in_place && !rows_coincide(source, sink, order.back(), rank)) return std::nullopt;
-  return home_in_elements(side, rank, box);
+  const UserSide* side =
+      side_of_homes(sequence, hop, hop == 0 && host == Host::sender, order, source, sink, rank);
+  if (!side || side->element != sequence.states[hop].element) return std::nullopt;
+  return home_in_elements(*side, rank, box);
 }
 
 std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
@@ -113,16 +122,14 @@ std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
                             const UserSide& sink, int rank) {
   const State& state = sequence.states[hop];
   const Box own = intersect(state.layout.box(rank), sequence.states[hop + 1].layout.box(rank));
-  const bool in_place = source.slot == sink.slot;
-  const bool in_source = hop == 0 || (in_place && sink.element != state.element);
-  const UserSide& side = in_source ? source : sink;
-  if (side.layout.order() != order || loads_long_pencils(sequence, hop)) return std::nullopt;
-  if (in_place && !rows_coincide(source, sink, order.back(), rank)) return std::nullopt;
+  const UserSide* found = side_of_homes(sequence, hop, hop == 0, order, source, sink, rank);
+  if (!found) return std::nullopt;
+  const UserSide& side = *found;
   if (own.empty() || side.element == state.element) return home_in_elements(side, rank, own);
   const View whole = side.view(rank);
   const std::size_t last = sequence.actions.size();
   const bool padded = side.layout.allocated_elements(rank) != whole.box.volume();
-  if (in_place || padded || !is_last(sequence, hop) ||
+  if (source.slot == sink.slot || padded || !is_last(sequence, hop) ||
       pass_ends(sequence, order, hop + 1, last).size() > 1)
     return std::nullopt;
   const auto arranged = [&](const Extents& part) {

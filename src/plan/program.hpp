@@ -1,5 +1,6 @@
 // Program: a path made executable in one direction: passes over local memory and the exchanges
-// between them. Backward is the path reversed; there is no other difference.
+// between them. Backward is the path reversed, or the same path where both ends are alike; there is
+// no other difference.
 #pragma once
 
 #include <memory>

@@ -15,8 +15,8 @@ struct State {
   Element element;
 };
 
-/// States and actions in program order: those of the path, reversed for backward. actions[i] leads
-/// from states[i] to states[i + 1].
+/// States and actions in program order: those of the path, for backward reversed unless both ends
+/// are alike. actions[i] leads from states[i] to states[i + 1].
 struct Sequence {
   std::vector<State> states;
   std::vector<Action> actions;
