@@ -398,6 +398,10 @@ void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
       butterfly<kRadix>(x);
       store_turned<kRadix>(x, twiddles, data + pack * call.pack_columns + j, step);
     }
+    if (ahead != 0 && in.ends_inside_lines)
+      unrolled<kRadix>([&](auto q) WEFT_INLINE {
+        __builtin_prefetch(in.rows[j + q * step + ahead] + in.first - 1);
+      });
     twiddles = twiddles == nullptr ? pass.twiddles.data() : twiddles + kRadix - 1;
   }
 }

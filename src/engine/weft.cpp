@@ -67,7 +67,8 @@ class WeftBatch : public Batch {
                 std::int64_t next, void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
     LanesIn<Real> from{.rows = reinterpret_cast<const Real* const*>(in.data()),
-                       .compete = compete(in)};
+                       .compete = compete(in),
+                       .ends_inside_lines = !are_aligned(in)};
     LanesOut<Real> to{.rows = reinterpret_cast<Real* const*>(out.data()),
                       .factor = static_cast<Real>(storing.factor),
                       .store = store_for(out, storing.streaming),
@@ -138,10 +139,15 @@ class WeftBatch : public Batch {
 
   static LaneStore store_for(const RowsOfLanes& rows, bool streaming) {
     if (!streaming) return LaneStore::cached;
+    if (are_aligned(rows)) return LaneStore::streamed;
+    return kHasSeams ? LaneStore::seamed : LaneStore::cached;
+  }
+
+  // To packs.
+  static bool are_aligned(const RowsOfLanes& rows) {
     std::uintptr_t bits = 0;
     for (const std::byte* row : rows) bits |= reinterpret_cast<std::uintptr_t>(row);
-    if (bits % kPackBytes == 0) return LaneStore::streamed;
-    return kHasSeams ? LaneStore::seamed : LaneStore::cached;
+    return bits % kPackBytes == 0;
   }
 
   // The rows that are read next, as many as are transformed at once, even if they are another

@@ -393,7 +393,7 @@ void AnyPlan::Implementation::choose_engine() {
         if (const std::string refusal = chosen->refusal(batch); !refusal.empty())
           throw Error(ErrorCode::unavailable,
                       "engine \"" + std::string(chosen->name()) + "\": " + refusal);
-    for (Stage* stage : stages) stage->use_engine(*chosen);
+    for (OneWay& one : ways) one.program.use_engine(*chosen, request.options.threads);
   });
   name = chosen->name();
 }

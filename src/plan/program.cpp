@@ -208,7 +208,6 @@ class Builder {
       pass.stages.push_back(transform_stage(at, source, slice, slice_axis()));
       pass.stages.push_back(transform_stage(at + 1, slice, sink, slice_axis()));
     }
-    pass.tasks = tasks_of(pass);
     program_.links.back().passes.push_back(std::move(pass));
   }
 
@@ -312,6 +311,12 @@ std::vector<Stage*> Program::transform_stages() {
       for (Stage& stage : pass.stages)
         if (stage.spec().transforms) result.push_back(&stage);
   return result;
+}
+
+void Program::use_engine(const Engine& engine, int threads) {
+  for (Stage* stage : transform_stages()) stage->use_engine(engine, threads);
+  for (Link& link : links)
+    for (Pass& pass : link.passes) pass.tasks = tasks_of(pass);
 }
 
 Program make_program(ProgramProblem problem) { return Builder(std::move(problem)).build(); }

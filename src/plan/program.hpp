@@ -47,6 +47,8 @@ struct Program {
   std::int64_t workspace_bytes() const;  ///< tiles of one thread
   std::int64_t slice_bytes() const;      ///< slice of one thread
   std::vector<Stage*> transform_stages();
+  /// Plans all batches with `engine`, and finds the tasks; the last step before it can be executed.
+  void use_engine(const Engine& engine, int threads);
 };
 
 /// One side of the whole transform as the user sees it.

@@ -53,8 +53,9 @@ class Stage {
   const Tiling& tiling() const noexcept { return tiling_; }
   /// The batch that most tiles need; empty when this rank has nothing to transform.
   std::vector<BatchSpec> typical_batch() const;
-  /// Plans all batches with `engine`; the last step before run().
-  void use_engine(const Engine& engine);
+  /// Plans all batches with `engine`, for `threads` to share, in wider tiles if it can do without
+  /// their memory; the last step before run().
+  void use_engine(const Engine& engine, int threads);
   const Engine* engine() const noexcept { return engine_; }
 
   /// Cache memory that run() needs, for each thread.
@@ -74,6 +75,9 @@ class Stage {
   };
 
   void choose_lanes();
+  Tiling tiling_of(std::int64_t lanes) const;
+  std::int64_t lanes_untiled(int threads) const;
+  void make_batches();
   void choose_direct();
   void choose_pieces();
   TileShape shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const;

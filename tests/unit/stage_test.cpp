@@ -214,7 +214,7 @@ void check_stage(Random& random, const StageCase& c, const Engine& engine) {
   spec.sinks = sink.ports();
 
   Stage stage(spec);
-  stage.use_engine(engine);
+  stage.use_engine(engine, 1);
   std::byte* const bases[] = {source.base(), sink.base()};
   run_all(stage, bases, kFields);
   finish_streaming();
@@ -304,7 +304,7 @@ TEST_P(StageOf, WorksInPlaceOnItsOwnBlocks) {
         spec.sources = spec.sinks = memory.ports();
         spec.keep_source = false;
         Stage stage(spec);
-        stage.use_engine(engine());
+        stage.use_engine(engine(), 1);
         std::byte* const bases[] = {memory.base()};
         run_all(stage, bases, 1);
         memory.expect(0, expected.sink, factor, largest_error(c, expected.sink));
@@ -334,7 +334,7 @@ TEST_P(StageOf, TwoStagesShareASlice) {
     second.sinks = sink.ports();
     first.slice_axis = second.slice_axis = 0;
     Stage stages[] = {Stage(first), Stage(second)};
-    for (Stage& stage : stages) stage.use_engine(engine());
+    for (Stage& stage : stages) stage.use_engine(engine(), 1);
 
     std::vector<std::complex<double>> slice(70);
     const AlignedMemory workspace(1 << 19);
