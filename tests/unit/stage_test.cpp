@@ -289,6 +289,39 @@ TEST_P(StageOf, TransformsManyTilesOfLongAndPrimeLengths) {
       }
 }
 
+// Rows of 9001 lanes begin and end anywhere in a cache line, and so do the tiles that they are cut
+// into, wide ones where the engine needs no tile.
+TEST_P(StageOf, TransformsRowsThatAreCutInsideLines) {
+  Random random(36);
+  for (const auto precision : {Precision::single, Precision::double_})
+    for (const int blocks : {1, 3})
+      check_stage(random,
+                  {.shape = {12, 9001},
+                   .axis = 0,
+                   .precision = precision,
+                   .source_order = {0, 1},
+                   .sink_order = {0, 1},
+                   .source_blocks = blocks,
+                   .factor = 0.5,
+                   .store_mode = StoreMode::streaming},
+                  engine());
+}
+
+TEST(StageWithoutTile, TakesManyLanesButLeavesSomeForEachThread) {
+  const StageCase c{.shape = {12, 9001}, .axis = 0};
+  const Box box = Box::whole(c.shape);
+  for (const auto& [threads, lanes] : {std::pair{1, 256}, std::pair{2, 128}, std::pair{16, 64}}) {
+    StageSpec spec = spec_of(c, box, box);
+    Random random(37);
+    Memory memory(0, spec.source_element, random_blocks(random, box, 1), {0, 1});
+    spec.sources = spec.sinks = memory.ports();
+    spec.keep_source = false;
+    Stage stage(spec);
+    stage.use_engine(engine_named("weft"), threads);
+    EXPECT_EQ(stage.tiling().tiles.front().lanes, lanes) << threads << " threads";
+  }
+}
+
 // Source and sink are the same blocks: what the executor does within a link.
 TEST_P(StageOf, WorksInPlaceOnItsOwnBlocks) {
   Random random(34);
