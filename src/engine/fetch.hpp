@@ -25,7 +25,7 @@ class Fetch {
     if (long_pieces) four_lines(from + kPiece);
     at_ += long_pieces ? 2 * kPiece : kPiece;
     if (at_ < last_) return;
-    __builtin_prefetch(*row_ + last_ - 1, 0, 2);
+    __builtin_prefetch(*row_ + last_ - 1, 0, 2);  // the line in which the row ends
     at_ = first_;
     ++row_;
   }
