@@ -94,18 +94,21 @@ Twiddle<Real> root(std::int64_t numerator, std::int64_t denominator) {
   return {static_cast<Real>(std::cos(angle)), static_cast<Real>(-std::sin(angle))};
 }
 
-// Fetches the same lanes of the row that is `ahead` of this one, if that is not 0.
+// What lies `first` reals behind the beginning of the row.
 template <class Real>
-[[gnu::always_inline]] inline Column<Real> load_lanes(const LanesIn<Real>& in, std::int64_t j,
-                                                      std::int64_t ahead = 0) {
-  const Real* from = in.rows[j] + in.first;
-  if (ahead != 0) {
-    const Real* next = in.rows[j + ahead] + in.first;
-    __builtin_prefetch(next);
-    __builtin_prefetch(next + kWidth<Real>);
-  }
+[[gnu::always_inline]] inline Column<Real> load_lanes(const Real* const* row, std::int64_t first) {
+  const Real* const from = *row + first;
   return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
 }
+
+template <int kRows, int kReals, class Real>
+[[gnu::always_inline]] inline void fetch_rows(const Real* const* rows, std::int64_t first) {
+  unrolled<kRows>([&](auto row) WEFT_INLINE {
+    for (int real = 0; real < kReals; real += kWidth<Real>)
+      __builtin_prefetch(rows[row] + first + real);
+  });
+}
+
 // The results of a butterfly go `step` apart, all but the first times a twiddle each, if there are
 // any.
 template <int kRadix, class Real>
@@ -119,20 +122,21 @@ template <int kRadix, class Real>
     unrolled<kRadix - 1>([&](auto q) WEFT_INLINE { to[(q + 1) * step] = x[q + 1] * twiddles[q]; });
 }
 
+// The lanes of the column at `position`.
 template <class Real, LaneStore kStore>
-[[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t k,
+[[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t position,
                                                const Column<Real>& value) {
-  Real* to = out.rows[k] + out.first;
+  Real* to = out.rows[position] + out.first;
   const auto [low, high] = joined<Real>({value.re * out.factor, value.im * out.factor});
-  if constexpr (kStore == LaneStore::seamed) {
-    stream_seamed(to, low, out.opens, out.seam[k]);
-    stream_seamed(to + kWidth<Real>, high, false, out.seam[k]);
+  if (kStore == LaneStore::cached || (out.in_cache != nullptr && out.in_cache[position])) {
+    store_pack(to, low);
+    store_pack(to + kWidth<Real>, high);
+  } else if constexpr (kStore == LaneStore::seamed) {
+    stream_seamed(to, low, out.opens, out.seam[position]);
+    stream_seamed(to + kWidth<Real>, high, false, out.seam[position]);
   } else if constexpr (kStore == LaneStore::streamed) {
     stream_pack(to, low);
     stream_pack(to + kWidth<Real>, high);
-  } else {
-    store_pack(to, low);
-    store_pack(to + kWidth<Real>, high);
   }
 }
 template <class Real>
@@ -144,7 +148,9 @@ template <class Real>
 
 template <class Real>
 void close_seams(const LanesOut<Real>& out, std::int64_t rows) {
-  for (std::int64_t k = 0; k < rows; ++k) close_seam(out.rows[k] + out.first, out.seam[k]);
+  for (std::int64_t k = 0; k < rows; ++k)
+    if (out.in_cache == nullptr || !out.in_cache[k])
+      close_seam(out.rows[k] + out.first, out.seam[k]);
 }
 
 template <class Real>
@@ -152,6 +158,7 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
   if (largest_prime_factor(n) > kLargestPass) {
     make_chirp();
     find_positions(direction);
+    find_points();
     return;
   }
   std::int64_t length = n;
@@ -162,12 +169,12 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
       spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
   }
   find_positions(direction);
+  find_points();
   // All is fetched by the time that the last butterfly is done.
   std::int64_t butterflies = 0;
   for (const Pass& pass : passes_) butterflies += n / pass.radix;
   long_pieces_ = n / 2 > butterflies;
   for (Pass& pass : passes_) {
-    pass.frequencies = frequencies_.data();
     pass.spare = n_;
   }
 }
@@ -261,6 +268,14 @@ void ColumnTransform<Real>::find_positions(Direction direction) {
   }
 }
 
+// Butterfly after butterfly of the first pass.
+template <class Real>
+void ColumnTransform<Real>::find_points() {
+  const std::int64_t radix = loads_and_stores() ? passes_.front().radix : 1;
+  for (std::int64_t j = 0; j < n_ / radix; ++j)
+    for (std::int64_t q = 0; q < radix; ++q) points_.push_back(j + q * (n_ / radix));
+}
+
 template <class Real>
 int ColumnTransform<Real>::most_packs() const noexcept {
   if (!loads_and_stores()) return 1;
@@ -293,7 +308,8 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
 template <class Real>
 void ColumnTransform<Real>::run(const Call& call) const {
   if (call.in.rows != nullptr && !loads_and_stores())
-    for (std::int64_t j = 0; j < n_; ++j) call.work[j] = load_lanes(call.in, j);
+    for (std::int64_t j = 0; j < n_; ++j)
+      call.work[j] = load_lanes(call.in.rows + j, call.in.first);
   if (chirp_.transform) run_chirp(call.work);
   if (!passes_.empty()) descend(0, call.work, call);
   if (call.out.rows != nullptr && !loads_and_stores()) store_all(call.work, call.out);
@@ -302,7 +318,7 @@ void ColumnTransform<Real>::run(const Call& call) const {
 template <class Real>
 void ColumnTransform<Real>::store_all(const Column<Real>* work, const LanesOut<Real>& out) const {
   const auto store = [&](auto how) {
-    for (std::int64_t k = 0; k < n_; ++k) store_lanes<Real, how>(out, k, work[position(k)]);
+    for (std::int64_t at = 0; at < n_; ++at) store_lanes<Real, how>(out, at, work[at]);
   };
   switch (out.store) {
     case LaneStore::cached:
@@ -388,20 +404,19 @@ void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
                                           std::int64_t /*blocks*/, const Call& call) {
   const std::int64_t step = pass.length / kRadix;
   const Twiddle<Real>* twiddles = nullptr;
-  for (std::int64_t j = 0; j < step; ++j) {
-    const std::int64_t ahead = j + call.ahead < step ? call.ahead : 0;
-    LanesIn<Real> in = call.in;
-    for (int pack = 0; pack < call.packs; ++pack, in.first += 2 * kWidth<Real>) {
+  const Real* const* rows = call.in.rows;
+  for (std::int64_t j = 0; j < step; ++j, rows += kRadix) {
+    const std::int64_t ahead = j + call.ahead < step ? kRadix * call.ahead : 0;
+    std::int64_t first = call.in.first;
+    for (int pack = 0; pack < call.packs; ++pack, first += 2 * kWidth<Real>) {
       call.fetch->piece();
+      if (ahead != 0) fetch_rows<kRadix, 2 * kWidth<Real>>(rows + ahead, first);
       Column<Real> x[kRadix];
-      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load_lanes(in, j + q * step, ahead); });
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load_lanes(rows + q, first); });
       butterfly<kRadix>(x);
       store_turned<kRadix>(x, twiddles, data + pack * call.pack_columns + j, step);
     }
-    if (ahead != 0 && in.ends_inside_lines)
-      unrolled<kRadix>([&](auto q) WEFT_INLINE {
-        __builtin_prefetch(in.rows[j + q * step + ahead] + in.first - 1);
-      });
+    if (ahead != 0 && call.in.ends_inside_lines) fetch_rows<kRadix, 1>(rows + ahead, first - 1);
     twiddles = twiddles == nullptr ? pass.twiddles.data() : twiddles + kRadix - 1;
   }
 }
@@ -409,22 +424,28 @@ void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
 // The last pass, whose blocks are butterflies, for all packs.
 template <class Real>
 template <int kRadix, LaneStore kStore>
-void ColumnTransform<Real>::store_unrolled(const Pass& pass, Column<Real>* data,
+void ColumnTransform<Real>::store_unrolled(const Pass& /*pass*/, Column<Real>* data,
                                            std::int64_t blocks, const Call& call) {
-  const std::int64_t* frequencies = pass.frequencies + (data - call.work);
-  for (std::int64_t block = 0; block < blocks; ++block, data += kRadix, frequencies += kRadix) {
-    LanesOut<Real> out = call.out;
+  LanesOut<Real> out = call.out;
+  out.rows += data - call.work;
+  if (out.in_cache != nullptr) out.in_cache += data - call.work;
+  if constexpr (kStore == LaneStore::seamed) out.seam += data - call.work;
+  for (std::int64_t block = 0; block < blocks; ++block, data += kRadix) {
+    out.first = call.out.first;
+    out.opens = call.out.opens;
     for (int pack = 0; pack < call.packs; ++pack) {
       call.fetch->piece();
       const Column<Real>* from = data + pack * call.pack_columns;
       Column<Real> x[kRadix];
       unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = from[q]; });
       butterfly<kRadix>(x);
-      unrolled<kRadix>([&](auto q)
-                           WEFT_INLINE { store_lanes<Real, kStore>(out, frequencies[q], x[q]); });
+      unrolled<kRadix>([&](auto q) WEFT_INLINE { store_lanes<Real, kStore>(out, q, x[q]); });
       out.first += 2 * kWidth<Real>;
       out.opens = false;
     }
+    out.rows += kRadix;
+    if (out.in_cache != nullptr) out.in_cache += kRadix;
+    if constexpr (kStore == LaneStore::seamed) out.seam += kRadix;
   }
 }
 

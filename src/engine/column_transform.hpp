@@ -15,8 +15,8 @@
 
 namespace weft {
 
-/// A pack's width of signals next to each other: complex element j of all of them at
-/// rows[j] + first.
+/// Signals next to each other, as many as a pack has: a complex element of all of them at
+/// row + first. `rows` are in the order in which they are loaded: first that of point_loaded(0).
 template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
@@ -34,12 +34,13 @@ enum class LaneStore : int { cached, streamed, seamed };
 
 template <class Real>
 struct LanesOut {
-  Real* const* rows = nullptr;
-  std::int64_t first = 0;  ///< reals
-  Real factor = 1;         ///< multiplies what is stored
+  Real* const* rows = nullptr;  ///< first that of frequency_stored(0)
+  std::int64_t first = 0;       ///< reals
+  Real factor = 1;              ///< multiplies what is stored
   LaneStore store = LaneStore::cached;
-  Pack<Real>* seam = nullptr;  ///< one for each row, what waits; for `seamed`
-  bool opens = false;          ///< these are the first lanes of the rows; for `seamed`
+  const bool* in_cache = nullptr;  ///< for each row: it is, and stays there; null: none
+  Pack<Real>* seam = nullptr;      ///< one for each row, what waits; for `seamed`
+  bool opens = false;              ///< these are the first lanes of the rows; for `seamed`
 };
 
 /// Stores what waits after the last call: `out.first` is where the rows end.
@@ -57,6 +58,14 @@ class ColumnTransform {
   /// Where run() leaves frequency k.
   std::int64_t position(std::int64_t k) const noexcept {
     return positions_[static_cast<std::size_t>(k)];
+  }
+
+  /// The order in which run() loads the points of lanes, and stores their frequencies.
+  std::int64_t point_loaded(std::int64_t i) const noexcept {
+    return points_[static_cast<std::size_t>(i)];
+  }
+  std::int64_t frequency_stored(std::int64_t i) const noexcept {
+    return frequencies_[static_cast<std::size_t>(i)];
   }
 
   /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
@@ -91,8 +100,7 @@ class ColumnTransform {
     std::int64_t length = 1;
     std::vector<Twiddle<Real>> twiddles;  // radix - 1 for each but the first of length / radix
     std::vector<Twiddle<Real>> roots;     // of the radix, if it is not unrolled
-    const std::int64_t* frequencies = nullptr;  // of each position, for the last pass
-    std::int64_t spare = 0;                     // column from which on run_any() may keep sums
+    std::int64_t spare = 0;               // column from which on run_any() may keep sums
     Run run = nullptr;
     Run load = nullptr;          // as the first pass; null where there is no such
     std::array<Run, 3> store{};  // as the last pass, for each LaneStore
@@ -112,6 +120,7 @@ class ColumnTransform {
   static void choose_unrolled(Pass& pass);
   static Pass make_pass(int radix, std::int64_t length);
   void find_positions(Direction direction);
+  void find_points();
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool would_displace(bool in_competes) const;
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
@@ -138,6 +147,7 @@ class ColumnTransform {
   std::vector<Pass> passes_;
   std::vector<std::int64_t> positions_;    // of each frequency
   std::vector<std::int64_t> frequencies_;  // of each position
+  std::vector<std::int64_t> points_;       // in the order in which they are loaded
 };
 
 }  // namespace weft

@@ -27,8 +27,9 @@ class WeftBatch : public Batch {
 
   std::int64_t scratch_bytes() const override {
     return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-           spec_.n * static_cast<std::int64_t>(
-                         std::max(2 * sizeof(void*), takes_rows() ? sizeof(Pack<Real>) : 0));
+           spec_.n *
+               static_cast<std::int64_t>(2 * sizeof(void*) +
+                                         (takes_rows() ? sizeof(Pack<Real>) + sizeof(bool) : 0));
   }
 
   void run(void* in, void* out, void* scratch) const override {
@@ -66,26 +67,31 @@ class WeftBatch : public Batch {
   void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                 std::int64_t next, void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
-    LanesIn<Real> from{.rows = reinterpret_cast<const Real* const*>(in.data()),
-                       .compete = compete(in),
-                       .ends_inside_lines = !are_aligned(in)};
-    LanesOut<Real> to{.rows = reinterpret_cast<Real* const*>(out.data()),
+    auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
+    const Arranged rows = arranged(in, out, seam + spec_.n);
+    LanesIn<Real> from{
+        .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
+    LanesOut<Real> to{.rows = rows.out,
                       .factor = static_cast<Real>(storing.factor),
                       .store = store_for(out, storing.streaming),
-                      .seam = reinterpret_cast<Pack<Real>*>(work + work_columns()),
+                      .in_cache = rows.in_cache,
+                      .seam = seam,
                       .opens = true};
     const std::int64_t next_reals = next / static_cast<std::int64_t>(sizeof(Real));
-    const std::int64_t together = kWidth<Real> * transform_.packs_for(from.compete, compete(out));
+    constexpr std::int64_t pack = kWidth<Real>;
+    const std::int64_t together = pack * transform_.packs_for(from.compete, compete(out));
     const std::int64_t lanes_of_next = next == 0 ? 0 : together;
+    const auto lanes_from = [&](std::int64_t begin) {
+      return std::min(together, (spec_.count - begin) / pack * pack);
+    };
     std::int64_t first = 0;
-    while (first + kWidth<Real> <= spec_.count) {
-      const std::int64_t lanes = std::min(together, whole_packs(spec_.count - first));
+    while (first + pack <= spec_.count) {
+      const std::int64_t lanes = lanes_from(first);
       const std::int64_t after = first + lanes;
-      const bool is_last = after + kWidth<Real> > spec_.count;
+      const bool is_last = after + pack > spec_.count;
       from.next = is_last ? next_reals : 2 * after;
-      from.next_reals =
-          2 * (is_last ? lanes_of_next : std::min(together, whole_packs(spec_.count - after)));
-      transform_.run(work, from, to, static_cast<int>(lanes / kWidth<Real>));
+      from.next_reals = 2 * (is_last ? lanes_of_next : lanes_from(after));
+      transform_.run(work, from, to, static_cast<int>(lanes / pack));
       first = after;
       from.first = to.first = 2 * first;
       to.opens = false;
@@ -93,13 +99,12 @@ class WeftBatch : public Batch {
     if (to.store == LaneStore::seamed && first > 0) close_seams(to, spec_.n);
     if (first == spec_.count) return;
     const std::int64_t left = spec_.count - first;
-    for (std::int64_t j = 0; j < spec_.n; ++j)
-      work[j] = first_lanes(from.rows[j] + 2 * first, left);
+    for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(row(in, j) + 2 * first, left);
     transform_.run(work, first > 0 ? Fetch<Real>()
                                    : Fetch<Real>(from.rows, spec_.n, next_reals,
                                                  next_reals + 2 * lanes_of_next));
     for (std::int64_t k = 0; k < spec_.n; ++k)
-      store_first_lanes(work[transform_.position(k)], to.factor, to.rows[k] + 2 * first, left);
+      store_first_lanes(work[transform_.position(k)], to.factor, row(out, k) + 2 * first, left);
   }
 
  private:
@@ -121,8 +126,30 @@ class WeftBatch : public Batch {
             is_in ? spec_.in_distance : spec_.out_distance};
   }
 
-  static std::int64_t whole_packs(std::int64_t lanes) {
-    return lanes / kWidth<Real> * kWidth<Real>;
+  static Real* row(const RowsOfLanes& rows, std::int64_t number) {
+    return reinterpret_cast<Real*>(rows[static_cast<std::size_t>(number)]);
+  }
+
+  /// Rows in the order in which the transform takes them.
+  struct Arranged {
+    Real** in;
+    Real** out;
+    bool* in_cache;  // as LanesOut wants it
+  };
+  // Rows that are stored where they were loaded are in the cache.
+  Arranged arranged(const RowsOfLanes& in, const RowsOfLanes& out, void* memory) const {
+    auto** const in_rows = static_cast<Real**>(memory);
+    auto** const out_rows = in_rows + spec_.n;
+    auto* const in_cache = reinterpret_cast<bool*>(out_rows + spec_.n);
+    bool any_in_cache = false;
+    for (std::int64_t i = 0; i < spec_.n; ++i) {
+      const std::int64_t k = transform_.frequency_stored(i);
+      in_rows[i] = row(in, transform_.point_loaded(i));
+      out_rows[i] = row(out, k);
+      in_cache[i] = row(in, k) == out_rows[i];
+      any_in_cache |= in_cache[i];
+    }
+    return {in_rows, out_rows, any_in_cache ? in_cache : nullptr};
   }
 
   // Rows a multiple of 4096 bytes apart are kept in the same few lines of a cache: true where an
@@ -229,9 +256,9 @@ class WeftBatch : public Batch {
     auto* work = static_cast<Column<Real>*>(scratch);
     auto** const in_rows = reinterpret_cast<Real**>(work + work_columns());
     auto** const out_rows = in_rows + spec_.n;
-    for (std::int64_t j = 0; j < spec_.n; ++j) {
-      in_rows[j] = in + 2 * j * spec_.in_stride;
-      out_rows[j] = out + 2 * j * spec_.out_stride;
+    for (std::int64_t i = 0; i < spec_.n; ++i) {
+      in_rows[i] = in + 2 * transform_.point_loaded(i) * spec_.in_stride;
+      out_rows[i] = out + 2 * transform_.frequency_stored(i) * spec_.out_stride;
     }
     const Piece from = whole(in, Side::in);
     const Piece to = whole(out, Side::out);
