@@ -69,8 +69,10 @@ class WeftBatch : public Batch {
     auto* work = static_cast<Column<Real>*>(scratch);
     auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
     const Arranged rows = arranged(in, out, seam + spec_.n);
-    LanesIn<Real> from{
-        .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
+    LanesIn<Real> from{.rows = rows.in,
+                       .in_order = reinterpret_cast<const Real* const*>(in.data()),
+                       .compete = compete(in),
+                       .ends_inside_lines = !are_aligned(in)};
     LanesOut<Real> to{.rows = rows.out,
                       .factor = static_cast<Real>(storing.factor),
                       .store = store_for(out, storing.streaming),
@@ -101,7 +103,7 @@ class WeftBatch : public Batch {
     const std::int64_t left = spec_.count - first;
     for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(row(in, j) + 2 * first, left);
     transform_.run(work, first > 0 ? Fetch<Real>()
-                                   : Fetch<Real>(from.rows, spec_.n, next_reals,
+                                   : Fetch<Real>(from.in_order, spec_.n, next_reals,
                                                  next_reals + 2 * lanes_of_next));
     for (std::int64_t k = 0; k < spec_.n; ++k)
       store_first_lanes(work[transform_.position(k)], to.factor, row(out, k) + 2 * first, left);
