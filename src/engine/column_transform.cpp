@@ -283,6 +283,11 @@ int ColumnTransform<Real>::most_packs() const noexcept {
 }
 
 template <class Real>
+bool ColumnTransform<Real>::keeps_rows() const noexcept {
+  return most_packs() * pack_bytes() <= kFetchedBytes;
+}
+
+template <class Real>
 bool ColumnTransform<Real>::would_displace(bool in_competes) const {
   return in_competes && n_ > kMostCompeting;
 }

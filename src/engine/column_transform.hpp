@@ -82,6 +82,8 @@ class ColumnTransform {
   /// With how many packs at once memory is used best, if rows that are loaded or stored compete.
   int packs_for(bool in_competes, bool out_competes) const noexcept;
   int most_packs() const noexcept;
+  /// True when rows are still in the cache when they are stored where they were loaded.
+  bool keeps_rows() const noexcept;
 
  private:
   struct Call {

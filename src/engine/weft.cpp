@@ -138,7 +138,6 @@ class WeftBatch : public Batch {
     Real** out;
     bool* in_cache;  // as LanesOut wants it
   };
-  // Rows that are stored where they were loaded are in the cache.
   Arranged arranged(const RowsOfLanes& in, const RowsOfLanes& out, void* memory) const {
     auto** const in_rows = static_cast<Real**>(memory);
     auto** const out_rows = in_rows + spec_.n;
@@ -148,7 +147,7 @@ class WeftBatch : public Batch {
       const std::int64_t k = transform_.frequency_stored(i);
       in_rows[i] = row(in, transform_.point_loaded(i));
       out_rows[i] = row(out, k);
-      in_cache[i] = row(in, k) == out_rows[i];
+      in_cache[i] = transform_.keeps_rows() && row(in, k) == out_rows[i];
       any_in_cache |= in_cache[i];
     }
     return {in_rows, out_rows, any_in_cache ? in_cache : nullptr};
