@@ -174,9 +174,7 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
   std::int64_t butterflies = 0;
   for (const Pass& pass : passes_) butterflies += n / pass.radix;
   long_pieces_ = n / 2 > butterflies;
-  for (Pass& pass : passes_) {
-    pass.spare = n_;
-  }
+  for (Pass& pass : passes_) pass.spare = n_;
 }
 
 template <class Real>
