@@ -131,10 +131,13 @@ template <class Real, LaneStore kStore>
   if (kStore == LaneStore::cached || (out.in_cache != nullptr && out.in_cache[position])) {
     store_pack(to, low);
     store_pack(to + kWidth<Real>, high);
-  } else if constexpr (kStore == LaneStore::seamed) {
+    return;
+  }
+  if constexpr (kStore == LaneStore::seamed) {
     stream_seamed(to, low, out.opens, out.seam[position]);
     stream_seamed(to + kWidth<Real>, high, false, out.seam[position]);
-  } else if constexpr (kStore == LaneStore::streamed) {
+  }
+  if constexpr (kStore == LaneStore::streamed) {
     stream_pack(to, low);
     stream_pack(to + kWidth<Real>, high);
   }
@@ -157,8 +160,7 @@ template <class Real>
 ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_(n) {
   if (largest_prime_factor(n) > kLargestPass) {
     make_chirp();
-    find_positions(direction);
-    find_points();
+    find_order(direction);
     return;
   }
   std::int64_t length = n;
@@ -168,8 +170,7 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
     if (radix > kLongestButterfly)
       spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
   }
-  find_positions(direction);
-  find_points();
+  find_order(direction);
   // All is fetched by the time that the last butterfly is done.
   std::int64_t butterflies = 0;
   for (const Pass& pass : passes_) butterflies += n / pass.radix;
@@ -248,9 +249,9 @@ void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
 }
 
 // A pass sends frequency k = q + radix * k' to block q, as its frequency k'. With sign +1,
-// frequency k is where -k is with sign -1.
+// frequency k is where -k is with sign -1. Points are loaded butterfly after butterfly.
 template <class Real>
-void ColumnTransform<Real>::find_positions(Direction direction) {
+void ColumnTransform<Real>::find_order(Direction direction) {
   positions_.resize(static_cast<std::size_t>(n_));
   frequencies_.resize(static_cast<std::size_t>(n_));
   for (std::int64_t k = 0; k < n_; ++k) {
@@ -264,11 +265,6 @@ void ColumnTransform<Real>::find_positions(Direction direction) {
     positions_[static_cast<std::size_t>(frequency)] = position;
     frequencies_[static_cast<std::size_t>(position)] = frequency;
   }
-}
-
-// Butterfly after butterfly of the first pass.
-template <class Real>
-void ColumnTransform<Real>::find_points() {
   const std::int64_t radix = loads_and_stores() ? passes_.front().radix : 1;
   for (std::int64_t j = 0; j < n_ / radix; ++j)
     for (std::int64_t q = 0; q < radix; ++q) points_.push_back(j + q * (n_ / radix));
@@ -310,9 +306,9 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
 
 template <class Real>
 void ColumnTransform<Real>::run(const Call& call) const {
-  if (call.in.rows != nullptr && !loads_and_stores())
-    for (std::int64_t j = 0; j < n_; ++j)
-      call.work[j] = load_lanes(call.in.rows + j, call.in.first);
+  const LanesIn<Real>& in = call.in;
+  if (in.rows != nullptr && !loads_and_stores())
+    for (std::int64_t j = 0; j < n_; ++j) call.work[j] = load_lanes(in.rows + j, in.first);
   if (chirp_.transform) run_chirp(call.work);
   if (!passes_.empty()) descend(0, call.work, call);
   if (call.out.rows != nullptr && !loads_and_stores()) store_all(call.work, call.out);

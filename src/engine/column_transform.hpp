@@ -122,8 +122,7 @@ class ColumnTransform {
   template <int kRadix>
   static void choose_unrolled(Pass& pass);
   static Pass make_pass(int radix, std::int64_t length);
-  void find_positions(Direction direction);
-  void find_points();
+  void find_order(Direction direction);
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool would_displace(bool in_competes) const;
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
