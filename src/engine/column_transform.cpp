@@ -101,6 +101,7 @@ template <class Real>
   return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
 }
 
+// The same of rows that are loaded soon.
 template <int kRows, int kReals, class Real>
 [[gnu::always_inline]] inline void fetch_rows(const Real* const* rows, std::int64_t first) {
   unrolled<kRows>([&](auto row) WEFT_INLINE {
@@ -271,14 +272,14 @@ void ColumnTransform<Real>::find_order(Direction direction) {
 }
 
 template <class Real>
-int ColumnTransform<Real>::most_packs() const noexcept {
-  if (!loads_and_stores()) return 1;
-  return 4 * pack_bytes() <= kFetchedBytes ? 4 : 2;
+bool ColumnTransform<Real>::fit(int packs) const noexcept {
+  return packs * pack_bytes() <= kFetchedBytes;
 }
 
 template <class Real>
-bool ColumnTransform<Real>::keeps_rows() const noexcept {
-  return most_packs() * pack_bytes() <= kFetchedBytes;
+int ColumnTransform<Real>::most_packs() const noexcept {
+  if (!loads_and_stores()) return 1;
+  return fit(4) ? 4 : 2;
 }
 
 template <class Real>
@@ -296,7 +297,7 @@ int ColumnTransform<Real>::packs_for(bool in_competes, bool out_competes) const 
 template <class Real>
 void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
-  const bool early = packs * pack_bytes() <= kFetchedBytes && !would_displace(in.compete);
+  const bool early = fit(packs) && !would_displace(in.compete);
   Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
                           ? Fetch<Real>(in.in_order, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();

@@ -83,7 +83,7 @@ class ColumnTransform {
   int packs_for(bool in_competes, bool out_competes) const noexcept;
   int most_packs() const noexcept;
   /// True when rows are still in the cache when they are stored where they were loaded.
-  bool keeps_rows() const noexcept;
+  bool keeps_rows() const noexcept { return fit(most_packs()); }
 
  private:
   struct Call {
@@ -124,6 +124,7 @@ class ColumnTransform {
   static Pass make_pass(int radix, std::int64_t length);
   void find_order(Direction direction);
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
+  bool fit(int packs) const noexcept;
   bool would_displace(bool in_competes) const;
   bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
   Run run_of(std::size_t pass, const Call& call) const;

@@ -142,12 +142,13 @@ class WeftBatch : public Batch {
     auto** const in_rows = static_cast<Real**>(memory);
     auto** const out_rows = in_rows + spec_.n;
     auto* const in_cache = reinterpret_cast<bool*>(out_rows + spec_.n);
+    const bool keeps_rows = transform_.keeps_rows();
     bool any_in_cache = false;
     for (std::int64_t i = 0; i < spec_.n; ++i) {
       const std::int64_t k = transform_.frequency_stored(i);
       in_rows[i] = row(in, transform_.point_loaded(i));
       out_rows[i] = row(out, k);
-      in_cache[i] = transform_.keeps_rows() && row(in, k) == out_rows[i];
+      in_cache[i] = keeps_rows && row(in, k) == out_rows[i];
       any_in_cache |= in_cache[i];
     }
     return {in_rows, out_rows, any_in_cache ? in_cache : nullptr};
