@@ -333,5 +333,13 @@ TYPED_TEST(EngineParts, RowsAreStreamed) {
         }
 }
 
+// They have left the cache before they are stored where they were loaded.
+TYPED_TEST(EngineParts, LongRowsAreStreamed) {
+  for (const std::int64_t misfit : {0, 3}) {
+    const RowsCase c{4480, kWidth<TypeParam>, misfit, true, InPlace::some};
+    expect_rows_transformed<TypeParam>(c, Direction::forward, 0.25);
+  }
+}
+
 }  // namespace
 }  // namespace weft
