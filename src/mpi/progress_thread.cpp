@@ -32,6 +32,12 @@ void ProgressThread::stop() {
   thread_.join();
 }
 
+// Nobody wakes the thread: its sleeps are short.
+void ProgressThread::pause() {
+  const std::lock_guard turn(turn_);
+  active_.store(false, std::memory_order_relaxed);
+}
+
 void ProgressThread::resume() {
   {
     const std::lock_guard lock(mutex_);
@@ -41,8 +47,15 @@ void ProgressThread::resume() {
   changed_.notify_one();
 }
 
-// An error of MPI's shows in the calls of the thread that waits for the messages. Nobody wakes the
-// thread for a pause: its sleeps are short.
+// False after an error of MPI's, which shows in the calls of the thread that waits for the
+// messages.
+bool ProgressThread::ask_mpi() {
+  const std::unique_lock turn(turn_, std::try_to_lock);
+  if (!turn || !active_.load(std::memory_order_relaxed)) return true;
+  int found = 0;
+  return MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_.get(), &found, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
 void ProgressThread::work() {
   wake_promptly();
   const auto active = [&] { return active_.load(std::memory_order_relaxed); };
@@ -56,9 +69,7 @@ void ProgressThread::work() {
     do {
       lock.unlock();
       pace.due();
-      int found = 0;
-      if (MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_.get(), &found, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        pause();
+      if (!ask_mpi()) pause();
       lock.lock();
     } while (!changed_.wait_for(lock, pace.done(), is_told));
   }

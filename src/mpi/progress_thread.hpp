@@ -1,6 +1,8 @@
 // ProgressThread: a thread that lets MPI move messages on while others compute. It only asks MPI
 // for a message that nobody sends; any call does, since MPI progresses all that is under way.
-// Between two calls it sleeps (Pace), so that it takes little of the time of those who compute.
+// Between two calls it sleeps (Pace), so that it takes little of the time of those who compute. It
+// never calls MPI at the same time as the plan: who calls holds the turn. MPIs allow both at once,
+// but few programs try theirs (docs/design.md tells what came of it).
 #pragma once
 
 #include <atomic>
@@ -23,15 +25,19 @@ class ProgressThread {
 
   /// Between the two the thread calls MPI every now and then, first at short intervals.
   void resume();
-  void pause() { active_.store(false, std::memory_order_relaxed); }
+  void pause();
+  /// Held by who calls MPI: the plan, but for the time in which it computes, or this thread.
+  std::mutex& turn() { return turn_; }
   /// Ends the thread.
   void stop();
 
  private:
   void work();
+  bool ask_mpi();
 
   Communicator comm_;
-  std::atomic<bool> active_{false};
+  std::mutex turn_;
+  std::atomic<bool> active_{false};  // becomes false only while the thread has not got the turn
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;

@@ -32,6 +32,22 @@ class Stopwatch {
   double start_;
 };
 
+// Gives the turn away, if there is any, until the end of its life.
+class TurnAway {
+ public:
+  explicit TurnAway(std::mutex* turn) : turn_(turn) {
+    if (turn_) turn_->unlock();
+  }
+  ~TurnAway() {
+    if (turn_) turn_->lock();
+  }
+  TurnAway(const TurnAway&) = delete;
+  TurnAway& operator=(const TurnAway&) = delete;
+
+ private:
+  std::mutex* turn_;
+};
+
 /// Few enough for long runs, enough for threads of unlike speed to end together.
 constexpr std::int64_t kRunsPerThread = 32;
 
@@ -113,6 +129,7 @@ bool Executor::step(bool wait) {
     if (!arrive_up_to(task.last_source_chunk + 1, wait)) return false;
     {
       Stopwatch watch(times().passes[at_.pass]);
+      const TurnAway turn_away(terms_.turn);
       run_task(pass, task);
     }
     ++at_.task;
@@ -202,6 +219,13 @@ void Executor::progress() {
     exchange->progress();
     if (terms_.recorder) note_arrivals(link_number(), exchange);
   }
+}
+
+// Between tiles. Who else has the turn lets MPI progress by that.
+void Executor::poll() {
+  if (!terms_.turn) return progress();
+  const std::unique_lock turn(*terms_.turn, std::try_to_lock);
+  if (turn) progress();
 }
 
 void Executor::note_exchange(int link, int chunk, double begin) {
@@ -314,7 +338,7 @@ void Executor::run_items(const Pass& pass, const Task& task, int thread) {
     for (std::int64_t item = first; item < last; ++item) {
       run_item(pass, item, call, mine.tile.data());
       if (thread != 0 || !terms_.polls || !pace_.due()) continue;
-      progress();
+      poll();
       pace_.done();
     }
   }

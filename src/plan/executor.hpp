@@ -3,6 +3,7 @@
 // field and a blocking method are the same code.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,10 @@ class Gate {
 struct Terms {
   int fields = 1;
   int chunks = 1;
-  bool polls = true;             ///< exchanges may progress between tiles
-  double timeout = 0;            ///< seconds that a chunk may take to arrive; 0: any time
-  std::int64_t call = 0;         ///< counts the executions of the plan from 1
+  bool polls = true;           ///< exchanges may progress between tiles
+  std::mutex* turn = nullptr;  ///< to call MPI, of this thread where it is not null, see advance()
+  double timeout = 0;          ///< seconds that a chunk may take to arrive; 0: any time
+  std::int64_t call = 0;       ///< counts the executions of the plan from 1
   Recorder* recorder = nullptr;  ///< null: nothing is recorded
   Gate* gate = nullptr;          ///< null: the call may begin at once
 };
@@ -53,7 +55,8 @@ class Executor {
   /// Begins a call of `program`, which no other call may do before advance() has returned true.
   void begin(Program& program, const Terms& terms, std::vector<LinkTimes>& times);
   /// Goes on with the call: with `wait` to its end, else only as far as chunks have arrived. True
-  /// at the end of the call. Throws Error(timeout).
+  /// at the end of the call. Throws Error(timeout). Terms::turn is held before and after, and given
+  /// away while tiles are computed.
   bool advance(bool wait);
 
   std::int64_t bytes() const noexcept;
@@ -98,6 +101,7 @@ class Executor {
   bool arrive_up_to(int chunks, bool wait);
   void start_up_to(int chunks);
   void progress();
+  void poll();
   void note_exchange(int link, int chunk, double begin);
   void note_arrivals(int link, Exchange* exchange);
   Recorder::Mark mark_of_task(const Task& task) const;

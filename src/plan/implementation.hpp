@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,7 @@ struct AnyPlan::Implementation {
 
  private:
   void finish_call();
+  std::unique_lock<std::mutex> turn_to_call_mpi();
   void find_node();
   void choose_threads();
   ExchangeProblem problem_of(const Hop& hop, int number) const;

@@ -69,6 +69,7 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
   ++flight->call;
   flight->under_way = true;
   recorded_direction = direction;
+  const std::unique_lock turn = turn_to_call_mpi();
   if (progress_thread && !one.traffic.empty()) progress_thread->resume();
   const Options& options = request.options;
   if (one.shares_arrays())
@@ -78,6 +79,7 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
                   {.fields = options.fields,
                    .chunks = options.chunks,
                    .polls = options.progress != Progress::none,
+                   .turn = progress_thread ? &progress_thread->turn() : nullptr,
                    .timeout = options.timeout,
                    .call = flight->call,
                    .recorder = recorder.get(),
@@ -90,6 +92,7 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
 // refused at the gate.
 bool AnyPlan::Implementation::advance(bool wait) {
   try {
+    const std::unique_lock turn = turn_to_call_mpi();
     if (!executor->advance(wait)) return false;
   } catch (...) {
     failed = !gate || !gate->refused();
@@ -98,6 +101,11 @@ bool AnyPlan::Implementation::advance(bool wait) {
   }
   finish_call();
   return true;
+}
+
+std::unique_lock<std::mutex> AnyPlan::Implementation::turn_to_call_mpi() {
+  if (!progress_thread) return {};
+  return std::unique_lock(progress_thread->turn());
 }
 
 void AnyPlan::Implementation::finish_call() {

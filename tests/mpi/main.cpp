@@ -113,7 +113,9 @@ class RankPrinter final : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
     name_ = std::string(test.test_suite_name()) + "." + test.name();
     printed_ = 0;
-    if (rank_ == 0 && !GTEST_FLAG_GET(brief)) std::printf("[ RUN      ] %s\n", name_.c_str());
+    if (rank_ != 0 || GTEST_FLAG_GET(brief)) return;
+    std::printf("[ RUN      ] %s\n", name_.c_str());
+    std::fflush(stdout);  // so that the last name is that of a test that ends the program
   }
 
   // GoogleTest holds a lock here that asking it for the current test would take again.
