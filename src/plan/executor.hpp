@@ -37,10 +37,10 @@ class Gate {
 struct Terms {
   int fields = 1;
   int chunks = 1;
-  bool polls = true;           ///< exchanges may progress between tiles
-  std::mutex* turn = nullptr;  ///< to call MPI, of this thread where it is not null, see advance()
-  double timeout = 0;          ///< seconds that a chunk may take to arrive; 0: any time
-  std::int64_t call = 0;       ///< counts the executions of the plan from 1
+  bool polls = true;             ///< exchanges may progress between tiles
+  std::mutex* turn = nullptr;    ///< held by who calls MPI; null: nobody else does
+  double timeout = 0;            ///< seconds that a chunk may take to arrive; 0: any time
+  std::int64_t call = 0;         ///< counts the executions of the plan from 1
   Recorder* recorder = nullptr;  ///< null: nothing is recorded
   Gate* gate = nullptr;          ///< null: the call may begin at once
 };
