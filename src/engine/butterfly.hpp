@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/pack.hpp"
+#include "engine/root.hpp"
 
 namespace weft {
 
@@ -53,11 +54,6 @@ template <class Real>
   return {a.re - b.re, a.im - b.im};
 }
 
-template <class Real>
-struct Twiddle {
-  Real re;
-  Real im;
-};
 template <class Real>
 [[gnu::always_inline]] inline Column<Real> operator*(const Column<Real>& a,
                                                      const Twiddle<Real>& w) {

@@ -2,9 +2,7 @@
 #include "engine/column_transform.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "engine/seam.hpp"
 
@@ -85,15 +83,6 @@ std::vector<int> cheapest_radices(std::int64_t n) {
   return best;
 }
 
-/// exp(-2 pi i numerator / denominator).
-template <class Real>
-Twiddle<Real> root(std::int64_t numerator, std::int64_t denominator) {
-  const long double angle = 2 * std::numbers::pi_v<long double> *
-                            static_cast<long double>(numerator % denominator) /
-                            static_cast<long double>(denominator);
-  return {static_cast<Real>(std::cos(angle)), static_cast<Real>(-std::sin(angle))};
-}
-
 // What lies `first` reals behind the beginning of the row.
 template <class Real>
 [[gnu::always_inline]] inline Column<Real> load_lanes(const Real* const* row, std::int64_t first) {
@@ -128,7 +117,7 @@ template <class Real, LaneStore kStore>
 [[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t position,
                                                const Column<Real>& value) {
   Real* to = out.rows[position] + out.first;
-  const auto [low, high] = joined<Real>({value.re * out.factor, value.im * out.factor});
+  const auto [low, high] = joined<Real>(multiplied(value, out, position));
   if (kStore == LaneStore::cached || (out.in_cache != nullptr && out.in_cache[position])) {
     store_pack(to, low);
     store_pack(to + kWidth<Real>, high);
@@ -428,6 +417,7 @@ void ColumnTransform<Real>::store_unrolled(const Pass& /*pass*/, Column<Real>* d
                                            std::int64_t blocks, const Call& call) {
   LanesOut<Real> out = call.out;
   out.rows += data - call.work;
+  if (out.twiddles != nullptr) out.twiddles += data - call.work;
   if (out.in_cache != nullptr) out.in_cache += data - call.work;
   if constexpr (kStore == LaneStore::seamed) out.seam += data - call.work;
   for (std::int64_t block = 0; block < blocks; ++block, data += kRadix) {
@@ -444,6 +434,7 @@ void ColumnTransform<Real>::store_unrolled(const Pass& /*pass*/, Column<Real>* d
       out.opens = false;
     }
     out.rows += kRadix;
+    if (out.twiddles != nullptr) out.twiddles += kRadix;
     if (out.in_cache != nullptr) out.in_cache += kRadix;
     if constexpr (kStore == LaneStore::seamed) out.seam += kRadix;
   }

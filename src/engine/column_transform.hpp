@@ -35,14 +35,24 @@ enum class LaneStore : int { cached, streamed, seamed };
 
 template <class Real>
 struct LanesOut {
-  Real* const* rows = nullptr;  ///< first that of frequency_stored(0)
-  std::int64_t first = 0;       ///< reals
-  Real factor = 1;              ///< multiplies what is stored
+  Real* const* rows = nullptr;              ///< first that of frequency_stored(0)
+  std::int64_t first = 0;                   ///< reals
+  Real factor = 1;                          ///< multiplies what is stored
+  const Twiddle<Real>* twiddles = nullptr;  ///< or these do, for each row
   LaneStore store = LaneStore::cached;
   const bool* in_cache = nullptr;  ///< for each row: it is, and stays there; null: none
   Pack<Real>* seam = nullptr;      ///< one for each row, what waits; for `seamed`
   bool opens = false;              ///< these are the first lanes of the rows; for `seamed`
 };
+
+/// What is stored of `value`, at `position`.
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> multiplied(const Column<Real>& value,
+                                                      const LanesOut<Real>& out,
+                                                      std::int64_t position) {
+  if (out.twiddles != nullptr) return value * out.twiddles[position];
+  return {value.re * out.factor, value.im * out.factor};
+}
 
 /// Stores what waits after the last call: `out.first` is where the rows end.
 template <class Real>

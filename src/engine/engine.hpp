@@ -52,10 +52,13 @@ struct Piece {
 /// All elements of one side of a batch, in pieces.
 using Pieces = std::span<const Piece>;
 
-/// How results are stored: multiplied by `factor`, past the cache if `streaming`.
+/// How results are stored: multiplied by `factor`, past the cache if `streaming`. With `twiddles`,
+/// for run_rows() only, element k of each transform is also multiplied by the k-th of these complex
+/// numbers, of the precision of the batch.
 struct Storing {
   double factor = 1;
   bool streaming = false;
+  const std::byte* twiddles = nullptr;
 };
 
 /// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c

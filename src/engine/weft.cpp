@@ -28,8 +28,9 @@ class WeftBatch : public Batch {
   std::int64_t scratch_bytes() const override {
     return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
            spec_.n *
-               static_cast<std::int64_t>(2 * sizeof(void*) +
-                                         (takes_rows() ? sizeof(Pack<Real>) + sizeof(bool) : 0));
+               static_cast<std::int64_t>(
+                   2 * sizeof(void*) +
+                   (takes_rows() ? sizeof(Pack<Real>) + sizeof(Twiddle<Real>) + sizeof(bool) : 0));
   }
 
   void run(void* in, void* out, void* scratch) const override {
@@ -68,13 +69,14 @@ class WeftBatch : public Batch {
                 std::int64_t next, void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
     auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
-    const Arranged rows = arranged(in, out, seam + spec_.n);
+    const Arranged rows = arranged(in, out, storing, seam + spec_.n);
     LanesIn<Real> from{.rows = rows.in,
                        .in_order = reinterpret_cast<const Real* const*>(in.data()),
                        .compete = compete(in),
                        .ends_inside_lines = !are_aligned(in)};
     LanesOut<Real> to{.rows = rows.out,
                       .factor = static_cast<Real>(storing.factor),
+                      .twiddles = rows.twiddles,
                       .store = store_for(out, storing.streaming),
                       .in_cache = rows.in_cache,
                       .seam = seam,
@@ -105,8 +107,10 @@ class WeftBatch : public Batch {
     transform_.run(work, first > 0 ? Fetch<Real>()
                                    : Fetch<Real>(from.in_order, spec_.n, next_reals,
                                                  next_reals + 2 * lanes_of_next));
-    for (std::int64_t k = 0; k < spec_.n; ++k)
-      store_first_lanes(work[transform_.position(k)], to.factor, row(out, k) + 2 * first, left);
+    for (std::int64_t i = 0; i < spec_.n; ++i) {
+      const Column<Real> value = multiplied(work[i], to, i);
+      store_first_lanes(value, rows.out[i] + 2 * first, left);
+    }
   }
 
  private:
@@ -132,26 +136,33 @@ class WeftBatch : public Batch {
     return reinterpret_cast<Real*>(rows[static_cast<std::size_t>(number)]);
   }
 
-  /// Rows in the order in which the transform takes them.
+  /// Rows in the order in which the transform takes them, and what LanesOut wants for each.
   struct Arranged {
     Real** in;
     Real** out;
-    bool* in_cache;  // as LanesOut wants it
+    Twiddle<Real>* twiddles;
+    bool* in_cache;
   };
-  Arranged arranged(const RowsOfLanes& in, const RowsOfLanes& out, void* memory) const {
+  Arranged arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
+                    void* memory) const {
     auto** const in_rows = static_cast<Real**>(memory);
     auto** const out_rows = in_rows + spec_.n;
-    auto* const in_cache = reinterpret_cast<bool*>(out_rows + spec_.n);
+    auto* const twiddles = reinterpret_cast<Twiddle<Real>*>(out_rows + spec_.n);
+    auto* const in_cache = reinterpret_cast<bool*>(twiddles + spec_.n);
+    const auto* const by = reinterpret_cast<const Twiddle<Real>*>(storing.twiddles);
+    const auto factor = static_cast<Real>(storing.factor);
     const bool keeps_rows = transform_.keeps_rows();
     bool any_in_cache = false;
     for (std::int64_t i = 0; i < spec_.n; ++i) {
       const std::int64_t k = transform_.frequency_stored(i);
       in_rows[i] = row(in, transform_.point_loaded(i));
       out_rows[i] = row(out, k);
+      if (by != nullptr) twiddles[i] = {factor * by[k].re, factor * by[k].im};
       in_cache[i] = keeps_rows && row(in, k) == out_rows[i];
       any_in_cache |= in_cache[i];
     }
-    return {in_rows, out_rows, any_in_cache ? in_cache : nullptr};
+    return {in_rows, out_rows, by != nullptr ? twiddles : nullptr,
+            any_in_cache ? in_cache : nullptr};
   }
 
   // Rows a multiple of 4096 bytes apart are kept in the same few lines of a cache: true where an
@@ -290,11 +301,10 @@ class WeftBatch : public Batch {
     }
     return column;
   }
-  static void store_first_lanes(const Column<Real>& column, Real factor, Real* to,
-                                std::int64_t lanes) {
+  static void store_first_lanes(const Column<Real>& column, Real* to, std::int64_t lanes) {
     for (std::int64_t i = 0; i < lanes; ++i) {
-      to[2 * i] = factor * column.re[i];
-      to[2 * i + 1] = factor * column.im[i];
+      to[2 * i] = column.re[i];
+      to[2 * i + 1] = column.im[i];
     }
   }
 

@@ -346,8 +346,6 @@ void AnyPlan::Implementation::make_programs() {
          .exchanges = std::move(one.exchanges),
          .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange),
          .hosts = one.hosts});
-    for (const Link& link : one.program.links)
-      one.times.push_back({std::vector<double>(link.passes.size()), 0});
     work_bytes = std::max(work_bytes, one.program.work_bytes);
   }
   work = AlignedMemory(static_cast<std::size_t>(work_bytes));
@@ -396,6 +394,20 @@ void AnyPlan::Implementation::choose_engine() {
     for (OneWay& one : ways) one.program.use_engine(*chosen, request.options.threads);
   });
   name = chosen->name();
+  finish_programs();
+}
+
+// All ranks do the same passes.
+void AnyPlan::Implementation::finish_programs() {
+  for (OneWay& one : ways) {
+    std::vector<std::int64_t> undivided = one.program.undivided_passes();
+    for (std::int64_t& pass : undivided) pass = comm.max(pass);
+    comm.agree([&] {
+      one.program.finish(undivided, request.options.threads);
+      for (const Link& link : one.program.links)
+        one.times.push_back({std::vector<double>(link.passes.size()), 0});
+    });
+  }
 }
 
 void AnyPlan::Implementation::make_executor() {

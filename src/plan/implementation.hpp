@@ -117,6 +117,7 @@ struct AnyPlan::Implementation {
   void make_programs();
   const Engine& fastest_engine();
   void choose_engine();
+  void finish_programs();
   void make_executor();
   void make_gate();
   void make_progress_thread();

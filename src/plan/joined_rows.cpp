@@ -15,11 +15,16 @@ bool follows(const View& view, int fast, int next, std::int64_t row) {
           (view.box.extent(next) == 1 || view.strides[next] == row));
 }
 
+// True for an axis that stays one of its own.
+bool is_apart(const StageSpec& spec, int axis) {
+  return axis == spec.axis || axis == spec.slice_axis || axis == spec.twiddle_axis;
+}
+
 // The axis whose neighbours follow one another from row to row of `fast` in all blocks; -1: none.
 int next_after(const StageSpec& spec, int fast) {
   const std::int64_t row = spec.source_box.extent(fast);
   for (int next = 0; next < spec.source_box.dimensions(); ++next) {
-    if (next == fast || next == spec.axis || next == spec.slice_axis) continue;
+    if (next == fast || is_apart(spec, next)) continue;
     const auto join = [&](const Port& port) { return follows(port.view, fast, next, row); };
     if (std::all_of(spec.sources.begin(), spec.sources.end(), join) &&
         std::all_of(spec.sinks.begin(), spec.sinks.end(), join))
@@ -53,6 +58,7 @@ StageSpec joined(StageSpec spec, int fast, int next) {
     }
   if (spec.axis > fast) --spec.axis;
   if (spec.slice_axis > fast) --spec.slice_axis;
+  if (spec.twiddle_axis > fast) --spec.twiddle_axis;
   return spec;
 }
 
@@ -61,7 +67,7 @@ StageSpec joined(StageSpec spec, int fast, int next) {
 StageSpec with_joined_rows(StageSpec spec) {
   if (spec.source_box.empty()) return spec;
   for (int fast = 0; fast < spec.source_box.dimensions(); ++fast) {
-    if (fast == spec.axis || fast == spec.slice_axis) continue;
+    if (is_apart(spec, fast)) continue;
     const int next = next_after(spec, fast);
     if (next >= 0) return with_joined_rows(joined(std::move(spec), fast, next));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "plan/long_axis.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -38,11 +39,6 @@ bool any_of_peers(const Ports& ports) {
 bool any_in(const Ports& ports, int slot) {
   return std::any_of(ports.begin(), ports.end(),
                      [&](const Port& port) { return port.view.slot == slot; });
-}
-
-Ports without_chunks(Ports ports) {
-  for (Port& port : ports) port.chunk = -1;
-  return ports;
 }
 
 // The slice across `slice_axis` between two fused stages, with rows an odd number of cache lines
@@ -282,10 +278,12 @@ View UserSide::view(int rank) const {
 }
 
 std::string Pass::name() const {
-  if (!stages.front().spec().transforms) return "copy";
+  if (!transforms()) return "copy";
   std::string text = "fft axis";
   for (const Stage& stage : stages)
     text += (&stage == &stages.front() ? " " : ",") + std::to_string(stage.axis());
+  if (const int part = stages.front().spec().part; part > 0)
+    text += ", part " + std::to_string(part);
   return text;
 }
 
@@ -315,8 +313,40 @@ std::vector<Stage*> Program::transform_stages() {
 
 void Program::use_engine(const Engine& engine, int threads) {
   for (Stage* stage : transform_stages()) stage->use_engine(engine, threads);
-  for (Link& link : links)
+}
+
+std::vector<std::int64_t> Program::undivided_passes() const {
+  std::vector<std::int64_t> undivided;
+  for (const Link& link : links)
+    for (const Pass& pass : link.passes) {
+      if (!pass.transforms()) continue;
+      const Stage& stage = pass.stages.front();
+      const bool is_idle = stage.spec().source_box.empty();
+      undivided.push_back(is_idle || prefers_two_passes(stage) ? 0 : 1);
+    }
+  return undivided;
+}
+
+void Program::finish(const std::vector<std::int64_t>& undivided, int threads) {
+  auto stays = undivided.begin();
+  for (Link& link : links) {
+    std::vector<Pass> passes;
+    for (Pass& pass : link.passes) {
+      if (!pass.transforms() || *stays++ != 0) {
+        passes.push_back(std::move(pass));
+        continue;
+      }
+      auto [first, second] = in_two_passes(pass.stages.front());
+      for (Stage* stage : {&first, &second}) {
+        stage->use_engine(*pass.stages.front().engine(), threads);
+        passes.emplace_back();
+        passes.back().stages.push_back(std::move(*stage));
+        passes.back().layout = pass.layout;
+      }
+    }
+    link.passes = std::move(passes);
     for (Pass& pass : link.passes) pass.tasks = tasks_of(pass);
+  }
 }
 
 Program make_program(ProgramProblem problem) { return Builder(std::move(problem)).build(); }

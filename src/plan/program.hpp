@@ -29,6 +29,7 @@ struct Pass {
   std::vector<Task> tasks;
   std::int64_t slice_bytes = 0;  ///< of the slice between two stages, for each thread
   Layout layout;                 ///< of the result
+  bool transforms() const { return stages.front().spec().transforms; }
   std::string name() const;
 };
 
@@ -47,8 +48,13 @@ struct Program {
   std::int64_t workspace_bytes() const;  ///< tiles of one thread
   std::int64_t slice_bytes() const;      ///< slice of one thread
   std::vector<Stage*> transform_stages();
-  /// Plans all batches with `engine`, and finds the tasks; the last step before it can be executed.
+  /// Plans all batches with `engine`.
   void use_engine(const Engine& engine, int threads);
+  /// For each pass that transforms, 0 where it is better done in two, else 1.
+  std::vector<std::int64_t> undivided_passes() const;
+  /// Does those in two that are 0 here, and finds the tasks; the last step before it can be
+  /// executed.
+  void finish(const std::vector<std::int64_t>& undivided, int threads);
 };
 
 /// One side of the whole transform as the user sees it.

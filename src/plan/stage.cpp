@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/root.hpp"
 #include "plan/joined_rows.hpp"
 
 namespace weft {
@@ -46,11 +47,18 @@ bool same_views(const std::vector<Port>& a, const std::vector<Port>& b) {
                     [](const Port& x, const Port& y) { return x.view == y.view; });
 }
 
-bool share_a_slot(const std::vector<Port>& a, const std::vector<Port>& b) {
-  for (const Port& x : a)
-    for (const Port& y : b)
-      if (x.view.slot == y.view.slot) return true;
-  return false;
+// exp(-2 pi i j k / n) for j < last and k < rows, or its inverse.
+template <class Real>
+std::vector<std::byte> twiddles(std::int64_t last, std::int64_t rows, std::int64_t n,
+                                Direction direction) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(last * rows) * sizeof(Twiddle<Real>));
+  auto* twiddle = reinterpret_cast<Twiddle<Real>*>(bytes.data());
+  for (std::int64_t j = 0; j < last; ++j)
+    for (std::int64_t k = 0; k < rows; ++k, ++twiddle) {
+      *twiddle = root<Real>(j * k, n);
+      if (direction == Direction::backward) twiddle->im = -twiddle->im;
+    }
+  return bytes;
 }
 
 }  // namespace
@@ -61,7 +69,8 @@ std::vector<Area> areas_of(const std::vector<Port>& ports, const Element& elemen
   return areas;
 }
 
-Stage::Stage(StageSpec spec) : axis_(spec.axis), spec_(with_joined_rows(std::move(spec))) {
+Stage::Stage(StageSpec spec)
+    : axis_(spec.part > 0 ? spec.array_axis : spec.axis), spec_(with_joined_rows(std::move(spec))) {
   // What has just been loaded is still in cache: to go past it would only throw those lines out.
   if (same_views(spec_.sources, spec_.sinks)) spec_.store_mode = StoreMode::cached;
   choose_lanes();
@@ -102,7 +111,8 @@ void Stage::choose_lanes() {
   if (box.empty()) return;
   std::int64_t best = 0;
   for (int axis = 0; axis < box.dimensions(); ++axis) {
-    if (axis == spec_.axis || axis == spec_.slice_axis || box.extent(axis) == 1) continue;
+    if (axis == spec_.axis || axis == spec_.slice_axis || axis == spec_.twiddle_axis) continue;
+    if (box.extent(axis) == 1) continue;
     const std::int64_t source = std::max<std::int64_t>(1, stride_of(spec_.sources, axis));
     const std::int64_t sink = std::max<std::int64_t>(1, stride_of(spec_.sinks, axis));
     const std::int64_t distance = source == 1 || sink == 1 ? 1 : source;
@@ -186,6 +196,11 @@ void Stage::use_engine(const Engine& engine, int threads) {
   tile_bytes_ = 0;
   tiling_ = tiling_of(lanes_untiled(threads));
   make_batches();
+  if (spec_.twiddle_axis < 0) return;
+  const std::int64_t last = spec_.source_box.upper[spec_.twiddle_axis];
+  twiddles_ = spec_.sink_element.precision == Precision::double_
+                  ? twiddles<double>(last, spec_.n, spec_.twiddle_n, spec_.direction)
+                  : twiddles<float>(last, spec_.n, spec_.twiddle_n, spec_.direction);
 }
 
 void Stage::make_batches() {
@@ -394,8 +409,9 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   else
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
-  batch.run_rows({in, rows}, {out, rows}, rows_to_sink_ ? storing() : Storing{},
-                 rows_from_source_ ? bytes_to_next(tile) : 0,
+  Storing how = rows_to_sink_ ? storing() : Storing{};
+  how.twiddles = twiddles_of(tile);
+  batch.run_rows({in, rows}, {out, rows}, how, rows_from_source_ ? bytes_to_next(tile) : 0,
                  workspace + 2 * tile_bytes_ + list_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);
 }
@@ -434,6 +450,14 @@ void Stage::run_pieces(const Tile& tile, const Batch& batch, const Call& call,
                       lists + in.size_bytes());
   batch.run_pieces(in, out, pieces_to_sink_ ? storing() : Storing{}, lists + list_bytes());
   if (!pieces_to_sink_) store(tile, call, out_tile);
+}
+
+// Of all rows, at the tile's position along the twiddle axis.
+const std::byte* Stage::twiddles_of(const Tile& tile) const {
+  if (spec_.twiddle_axis < 0) return nullptr;
+  const std::int64_t j =
+      tiling_.cells[tile.cell].lower[spec_.twiddle_axis] + tile.origin[spec_.twiddle_axis];
+  return twiddles_.data() + j * spec_.n * spec_.sink_element.bytes();
 }
 
 Storing Stage::storing() const { return {spec_.factor, spec_.store_mode == StoreMode::streaming}; }

@@ -36,7 +36,12 @@ struct StageSpec {
   std::vector<Port> sinks;
   bool keep_source = true;  ///< the source may not be overwritten (a user's input)
   int slice_axis = -1;
-  double factor = 1;  ///< multiplies every element stored
+  double factor = 1;      ///< multiplies every element stored
+  int part = 0;           ///< 1 or 2: of two passes along an axis, of which `axis` is a part
+  int array_axis = -1;    ///< which one that is
+  int twiddle_axis = -1;  ///< if there is one, results k at its position j are also multiplied by
+                          ///< exp(-2 pi i j k / twiddle_n), or its inverse for backward
+  std::int64_t twiddle_n = 1;
   StoreMode store_mode = StoreMode::cached;
 };
 
@@ -57,6 +62,9 @@ class Stage {
   /// their memory; the last step before run().
   void use_engine(const Engine& engine, int threads);
   const Engine* engine() const noexcept { return engine_; }
+  /// True when the engine takes all rows from the source and stores them to the sink itself. Else
+  /// there is no twiddle axis.
+  bool needs_no_tile() const noexcept { return rows_from_source_ && rows_to_sink_; }
 
   /// Cache memory that run() needs, for each thread.
   std::int64_t workspace_bytes() const noexcept {
@@ -102,6 +110,7 @@ class Stage {
   void run_pieces(const Tile& tile, const Batch& batch, const Call& call,
                   std::byte* workspace) const;
   Storing storing() const;
+  const std::byte* twiddles_of(const Tile& tile) const;
 
   int axis_;
   StageSpec spec_;
@@ -122,6 +131,7 @@ class Stage {
   const Engine* engine_ = nullptr;
   std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<std::size_t> batch_of_tile_;
+  std::vector<std::byte> twiddles_;  // for each position along the twiddle axis
 };
 
 }  // namespace weft

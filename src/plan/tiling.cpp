@@ -110,6 +110,18 @@ void sort_by_slice(const TilingProblem& problem, const std::vector<std::int64_t>
 
 }  // namespace
 
+bool share_a_slot(std::span<const Port> a, std::span<const Port> b) {
+  for (const Port& x : a)
+    for (const Port& y : b)
+      if (x.view.slot == y.view.slot) return true;
+  return false;
+}
+
+std::vector<Port> without_chunks(std::vector<Port> ports) {
+  for (Port& port : ports) port.chunk = -1;
+  return ports;
+}
+
 Tiling make_tiling(const TilingProblem& problem) {
   Tiling tiling;
   if (problem.source_box.empty() || problem.sink_box.empty()) {
@@ -130,6 +142,7 @@ Tiling make_tiling(const TilingProblem& problem) {
       box.upper[axis] = borders[static_cast<std::size_t>(which[axis]) + 1];
     }
     Cell cell;
+    cell.lower = box.lower;
     cell.first_source = tiling.segments.size();
     append_segments(problem, box, problem.sources, problem.source_bytes, tiling.segments,
                     cell.source_chunks);

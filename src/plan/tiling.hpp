@@ -17,6 +17,12 @@ struct Port {
   int chunk = -1;  ///< of the exchange on this side; -1 where there is none to wait for or to start
 };
 
+/// True when a port of one side and one of the other are in the same memory.
+bool share_a_slot(std::span<const Port> a, std::span<const Port> b);
+
+/// The same ports where no exchange waits for them, nor they for it.
+std::vector<Port> without_chunks(std::vector<Port> ports);
+
 /// The piece of a cell's pencils that lies in one block.
 struct Segment {
   int slot = 0;
@@ -28,6 +34,7 @@ struct Segment {
 };
 
 struct Cell {
+  Index lower;                                    ///< global
   std::size_t first_source = 0, last_source = 0;  ///< in Tiling::segments
   std::size_t first_sink = 0, last_sink = 0;
   std::vector<int> source_chunks;  ///< sorted; all must have arrived

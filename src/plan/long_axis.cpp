@@ -1,0 +1,132 @@
+// With j = b j1 + j2 and k = k1 + a k2, the first stage makes sums over j1 for each k1 and j2,
+// times exp(-2 pi i j2 k1 / n), and the second one sums over j2 for each k1 and k2.
+#include "plan/long_axis.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/cache.hpp"
+
+namespace weft {
+namespace {
+
+/// Of a row, what an engine takes at once at least: from so many bytes on, pencils outgrow the
+/// cache.
+constexpr std::int64_t kPieceBytes = 128;
+
+/// A pass of fewer rows would be nothing but memory traffic.
+constexpr std::int64_t kFewestRows = 16;
+
+/// The numbers of rows of both passes.
+struct Factors {
+  std::int64_t a;
+  std::int64_t b;
+};
+
+// True when all blocks begin and end at multiples of `step` along `axis`.
+bool can_be_cut(const std::vector<Port>& ports, int axis, std::int64_t step) {
+  return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
+    const Box& box = port.view.box;
+    return box.empty() || (box.lower[axis] % step == 0 && box.upper[axis] % step == 0);
+  });
+}
+
+// The factors of n that are nearest to each other.
+std::optional<Factors> factors_of(const StageSpec& spec) {
+  std::optional<Factors> best;
+  for (std::int64_t a = kFewestRows; a * kFewestRows <= spec.n; ++a) {
+    if (spec.n % a != 0) continue;
+    const std::int64_t b = spec.n / a;
+    if (best && std::max(a, b) >= std::max(best->a, best->b)) continue;
+    if (can_be_cut(spec.sources, spec.axis, b) && can_be_cut(spec.sinks, spec.axis, a))
+      best = {a, b};
+  }
+  return best;
+}
+
+// The extents with `axis` and another one behind it in its place.
+Extents with_two(const Extents& extents, int axis, std::int64_t first, std::int64_t second) {
+  Extents result;
+  for (int other = 0; other < extents.size(); ++other) {
+    result.push_back(other == axis ? first : extents[other]);
+    if (other == axis) result.push_back(second);
+  }
+  return result;
+}
+
+// Position p becomes p / step and p % step.
+void cut_slow_first(View& view, int axis, std::int64_t step) {
+  const std::int64_t stride = view.strides[axis];
+  view.box = {with_two(view.box.lower, axis, view.box.lower[axis] / step, 0),
+              with_two(view.box.upper, axis, view.box.upper[axis] / step, step)};
+  view.strides = with_two(view.strides, axis, stride * step, stride);
+}
+
+// Position p becomes p % step and p / step.
+void cut_fast_first(View& view, int axis, std::int64_t step) {
+  const std::int64_t stride = view.strides[axis];
+  view.box = {with_two(view.box.lower, axis, 0, view.box.lower[axis] / step),
+              with_two(view.box.upper, axis, step, view.box.upper[axis] / step)};
+  view.strides = with_two(view.strides, axis, stride, stride * step);
+}
+
+template <class CutView>
+std::vector<Port> each_cut(const std::vector<Port>& ports, CutView cut) {
+  std::vector<Port> result;
+  for (const Port& port : ports) {
+    if (port.view.box.empty()) continue;
+    result.push_back(port);
+    cut(result.back().view);
+  }
+  return result;
+}
+
+// True when nobody wants to keep what the ports hold, and no array of a user is among them, whose
+// rows may compete for the same lines of the cache.
+bool are_of_weft(const std::vector<Port>& ports) {
+  return std::none_of(ports.begin(), ports.end(), [](const Port& port) {
+    return port.view.slot == kSlotInput || port.view.slot == kSlotOutput;
+  });
+}
+
+}  // namespace
+
+bool is_long(std::int64_t rows) { return 2 * rows * kPieceBytes > second_level_cache_bytes(); }
+
+bool prefers_two_passes(const Stage& stage) {
+  const StageSpec& spec = stage.spec();
+  return stage.needs_no_tile() && spec.slice_axis < 0 && spec.part == 0 && is_long(spec.n) &&
+         !share_a_slot(spec.sources, spec.sinks) && spec.source_box.dimensions() < kMaxDimensions &&
+         factors_of(spec);
+}
+
+std::pair<Stage, Stage> in_two_passes(const Stage& stage) {
+  StageSpec first = stage.spec();
+  first.array_axis = stage.axis();
+  first.part = 1;
+  StageSpec second = first;
+  second.part = 2;
+  if (first.source_box.empty()) return {Stage(first), Stage(second)};
+  const int axis = first.axis;
+  const auto [a, b] = *factors_of(first);
+  const auto cut_source = [&, step = b](View& view) { cut_slow_first(view, axis, step); };
+  const auto cut_sink = [&, step = a](View& view) { cut_fast_first(view, axis, step); };
+  View box{0, 0, first.source_box, Extents::filled(first.source_box.dimensions(), 1)};
+  cut_source(box);
+  for (StageSpec* spec : {&first, &second}) spec->source_box = spec->sink_box = box.box;
+
+  const std::vector<Port> sources = each_cut(first.sources, cut_source);
+  const std::vector<Port> sinks = each_cut(first.sinks, cut_sink);
+  first.sources = sources;
+  first.sinks = second.sources = without_chunks(are_of_weft(sources) ? sources : sinks);
+  second.sinks = sinks;
+  first.n = a;
+  second.n = b;
+  second.axis = first.twiddle_axis = axis + 1;
+  first.twiddle_n = a * b;
+  first.factor = 1;
+  second.keep_source = false;
+  return {Stage(std::move(first)), Stage(std::move(second))};
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+// Long axis: where lanes are transformed along an axis that is too long for a tile of them to stay
+// in the cache, each row is visited again and again for a short piece. Two passes of fewer rows
+// each visit it in long pieces (Bailey, J. Supercomput. 4, 1990, the four-step transform).
+#pragma once
+
+#include <utility>
+
+#include "plan/stage.hpp"
+
+namespace weft {
+
+/// True when lanes of so many rows outgrow the cache.
+bool is_long(std::int64_t rows);
+
+/// True when `stage` is better done in two passes, and can be: its blocks can be cut, and what the
+/// first pass stores spoils nothing.
+bool prefers_two_passes(const Stage& stage);
+
+/// What `stage` does as two stages, one after the other, if it prefers that. The axis of n = a b
+/// rows becomes two: the first stage transforms a rows that are b apart, the second b.
+std::pair<Stage, Stage> in_two_passes(const Stage& stage);
+
+}  // namespace weft

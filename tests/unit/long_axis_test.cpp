@@ -1,0 +1,111 @@
+// Two passes along a long axis against the direct sum: sources and sinks of Weft and of the user,
+// in blocks that can be cut, lanes that fill no pack, and what cannot be done in two passes.
+#include "plan/long_axis.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/cache.hpp"
+#include "stage_case.hpp"
+
+namespace weft {
+namespace {
+
+using test::Memory;
+using test::StageCase;
+
+constexpr int kSinkSlot = 1;
+constexpr int kWindowSlot = kSlotPeers;
+constexpr std::size_t kSlots = kSlotPeers + 1;
+
+/// Blocks of the box, cut at the middle of axis 0 and somewhere else along axis 1.
+std::vector<Box> blocks_of(const Box& whole) {
+  std::vector<Box> blocks;
+  const std::int64_t row = whole.upper[0] / 2;
+  const std::int64_t lane = whole.upper[1] / 3;
+  for (const auto& [first, last] : {std::pair{std::int64_t{0}, row}, {row, whole.upper[0]}})
+    for (const auto& [begin, end] : {std::pair{std::int64_t{0}, lane}, {lane, whole.upper[1]}})
+      blocks.push_back({{first, begin}, {last, end}});
+  return blocks;
+}
+
+/// The stage of a case, from a slot to the user's array.
+Stage stage_of(const StageCase& c, const Memory& source, const Memory& sink) {
+  const Box box = Box::whole(c.shape);
+  StageSpec spec = spec_of(c, box, box);
+  spec.sources = source.ports();
+  spec.sinks = sink.ports();
+  spec.keep_source = source.ports().front().view.slot == kSlotInput;
+  Stage stage(spec);
+  stage.use_engine(engine_named("weft"), 1);
+  return stage;
+}
+
+void check_two_passes(const StageCase& c, int source_slot, bool in_blocks) {
+  SCOPED_TRACE(text_of(c, "slot " + std::to_string(source_slot)));
+  const Box box = Box::whole(c.shape);
+  const std::vector<Box> blocks = in_blocks ? blocks_of(box) : std::vector{box};
+  const Element element{c.precision, true};
+  Memory source(source_slot, element, blocks, {0, 1});
+  Memory sink(kSinkSlot, element, blocks, {0, 1});
+  const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
+  for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field].source);
+  const std::vector<std::byte> before = source.bytes();
+
+  auto [first, second] = in_two_passes(stage_of(c, source, sink));
+  std::vector<std::byte*> bases(kSlots, nullptr);
+  bases[static_cast<std::size_t>(source_slot)] = source.base();
+  bases[kSinkSlot] = sink.base();
+  for (Stage* stage : {&first, &second}) {
+    EXPECT_EQ(stage->axis(), 0);
+    stage->use_engine(engine_named("weft"), 1);
+    ASSERT_TRUE(stage->needs_no_tile());
+    test::run_all(*stage, bases, test::kFields);
+    finish_streaming();
+  }
+  for (int field = 0; field < test::kFields; ++field)
+    sink.expect(field, expected[field].sink, c.factor, largest_error(c, expected[field].sink));
+  sink.expect_untouched_beside_elements();
+  if (source_slot == kSlotInput) {
+    EXPECT_TRUE(source.bytes() == before) << "the source was overwritten";
+  }
+  source.expect_untouched_beside_elements();
+}
+
+TEST(TwoPasses, GiveWhatOneGives) {
+  for (const std::int64_t n : {256, 320, 512, 1024})
+    for (const auto direction : {Direction::forward, Direction::backward})
+      for (const auto precision : {Precision::single, Precision::double_})
+        for (const int slot : {int{kSlotInput}, kWindowSlot})
+          for (const bool in_blocks : {false, true})
+            check_two_passes({.shape = {n, n == 512 ? 67 : 32},
+                              .axis = 0,
+                              .direction = direction,
+                              .precision = precision,
+                              .factor = n == 320 ? 0.375 : 1,
+                              .store_mode = in_blocks ? StoreMode::streaming : StoreMode::cached},
+                             slot, in_blocks);
+}
+
+TEST(TwoPasses, ArePreferredForLongAxesThatCanBeCut) {
+  const std::int64_t n = 2 * second_level_cache_bytes() / 128;
+  const auto prefers = [](std::int64_t rows, std::vector<Box> blocks, int source_slot) {
+    const Element element{Precision::double_, true};
+    const StageCase c{.shape = {rows, 16}, .axis = 0};
+    const Memory source(source_slot, element, blocks, {0, 1});
+    const Memory sink(kSinkSlot, element, {Box::whole(c.shape)}, {0, 1});
+    return prefers_two_passes(stage_of(c, source, sink));
+  };
+  const auto cut_at = [](std::int64_t rows, std::int64_t row) {
+    return std::vector<Box>{{{0, 0}, {row, 16}}, {{row, 0}, {rows, 16}}};
+  };
+  EXPECT_TRUE(prefers(n, cut_at(n, n / 2), kWindowSlot));
+  EXPECT_TRUE(prefers(n, cut_at(n, n / 2), kSlotInput));
+  EXPECT_FALSE(prefers(n, cut_at(n, n / 2 + 1), kWindowSlot)) << "cut between";
+  EXPECT_FALSE(prefers(n / 8, cut_at(n / 8, n / 16), kWindowSlot)) << "short";
+  EXPECT_FALSE(prefers(n, cut_at(n, n / 2), kSinkSlot)) << "in place";
+}
+
+}  // namespace
+}  // namespace weft
