@@ -32,16 +32,24 @@ bool can_be_cut(const std::vector<Port>& ports, int axis, std::int64_t step) {
 }
 
 // The factors of n that are nearest to each other.
-std::optional<Factors> factors_of(const StageSpec& spec) {
+std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageSpec& spec) {
   std::optional<Factors> best;
   for (std::int64_t a = kFewestRows; a * kFewestRows <= spec.n; ++a) {
     if (spec.n % a != 0) continue;
     const std::int64_t b = spec.n / a;
     if (best && std::max(a, b) >= std::max(best->a, best->b)) continue;
-    if (can_be_cut(spec.sources, spec.axis, b) && can_be_cut(spec.sinks, spec.axis, a))
-      best = {a, b};
+    if (can_be_cut(sources, spec.axis, b) && can_be_cut(spec.sinks, spec.axis, a)) best = {a, b};
   }
   return best;
+}
+
+// What is transformed in place has to lie in another order before it: row j = b j1 + j2 where row
+// j1 + a j2 of the result will be. True when `before` can store it like that.
+bool can_reorder(const Stage* before, const StageSpec& spec) {
+  return before != nullptr && same_views(before->spec().sinks, spec.sources) &&
+         same_views(spec.sources, spec.sinks) && before->spec().axis != spec.axis &&
+         before->spec().slice_axis < 0 && before->spec().part == 0 &&
+         !share_a_slot(before->spec().sources, before->spec().sinks);
 }
 
 // The extents with `axis` and another one behind it in its place.
@@ -93,14 +101,16 @@ bool are_of_weft(const std::vector<Port>& ports) {
 
 bool is_long(std::int64_t rows) { return 2 * rows * kPieceBytes > second_level_cache_bytes(); }
 
-bool prefers_two_passes(const Stage& stage) {
+bool prefers_two_passes(const Stage& stage, const Stage* before) {
   const StageSpec& spec = stage.spec();
-  return stage.needs_no_tile() && spec.slice_axis < 0 && spec.part == 0 && is_long(spec.n) &&
-         !share_a_slot(spec.sources, spec.sinks) && spec.source_box.dimensions() < kMaxDimensions &&
-         factors_of(spec);
+  if (!stage.needs_no_tile() || !is_long(spec.n) || spec.slice_axis >= 0 || spec.part > 0 ||
+      spec.source_box.dimensions() == kMaxDimensions)
+    return false;
+  if (!share_a_slot(spec.sources, spec.sinks)) return factors_of(spec.sources, spec).has_value();
+  return can_reorder(before, spec) && factors_of(before->spec().sources, spec);
 }
 
-std::pair<Stage, Stage> in_two_passes(const Stage& stage) {
+std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before) {
   StageSpec first = stage.spec();
   first.array_axis = stage.axis();
   first.part = 1;
@@ -108,16 +118,32 @@ std::pair<Stage, Stage> in_two_passes(const Stage& stage) {
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
   const int axis = first.axis;
-  const auto [a, b] = *factors_of(first);
+  const bool in_place = share_a_slot(first.sources, first.sinks);
+  const auto [a, b] = *factors_of(in_place ? before->spec().sources : first.sources, first);
   const auto cut_source = [&, step = b](View& view) { cut_slow_first(view, axis, step); };
   const auto cut_sink = [&, step = a](View& view) { cut_fast_first(view, axis, step); };
-  View box{0, 0, first.source_box, Extents::filled(first.source_box.dimensions(), 1)};
-  cut_source(box);
-  for (StageSpec* spec : {&first, &second}) spec->source_box = spec->sink_box = box.box;
-
-  const std::vector<Port> sources = each_cut(first.sources, cut_source);
+  const auto cut_box = [&](Box& box) {
+    View view{0, 0, box, Extents::filled(box.dimensions(), 1)};
+    cut_source(view);
+    box = view.box;
+  };
+  for (StageSpec* spec : {&first, &second}) {
+    cut_box(spec->source_box);
+    cut_box(spec->sink_box);
+  }
   const std::vector<Port> sinks = each_cut(first.sinks, cut_sink);
-  first.sources = sources;
+  if (in_place) {
+    StageSpec spec = before->spec();
+    spec.array_axis = before->axis();
+    if (spec.axis > axis) ++spec.axis;
+    cut_box(spec.source_box);
+    cut_box(spec.sink_box);
+    spec.sources = each_cut(spec.sources, cut_source);
+    spec.sinks = without_chunks(sinks);
+    *before = Stage(std::move(spec));
+  }
+  const std::vector<Port> sources = in_place ? sinks : each_cut(first.sources, cut_source);
+  first.sources = in_place ? without_chunks(sources) : sources;
   first.sinks = second.sources = without_chunks(are_of_weft(sources) ? sources : sinks);
   second.sinks = sinks;
   first.n = a;

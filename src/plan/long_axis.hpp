@@ -13,11 +13,13 @@ namespace weft {
 bool is_long(std::int64_t rows);
 
 /// True when `stage` is better done in two passes, and can be: its blocks can be cut, and what the
-/// first pass stores spoils nothing.
-bool prefers_two_passes(const Stage& stage);
+/// first one stores spoils nothing. In place that takes a stage just before, null if there is none,
+/// which can store its rows in another order.
+bool prefers_two_passes(const Stage& stage, const Stage* before);
 
 /// What `stage` does as two stages, one after the other, if it prefers that. The axis of n = a b
-/// rows becomes two: the first stage transforms a rows that are b apart, the second b.
-std::pair<Stage, Stage> in_two_passes(const Stage& stage);
+/// rows becomes two: the first stage transforms a rows that are b apart, the second b. Changes the
+/// stage before if it has to store its rows in another order.
+std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before);
 
 }  // namespace weft

@@ -317,13 +317,16 @@ void Program::use_engine(const Engine& engine, int threads) {
 
 std::vector<std::int64_t> Program::undivided_passes() const {
   std::vector<std::int64_t> undivided;
-  for (const Link& link : links)
+  for (const Link& link : links) {
+    const Stage* before = nullptr;
     for (const Pass& pass : link.passes) {
       if (!pass.transforms()) continue;
       const Stage& stage = pass.stages.front();
       const bool is_idle = stage.spec().source_box.empty();
-      undivided.push_back(is_idle || prefers_two_passes(stage) ? 0 : 1);
+      undivided.push_back(is_idle || prefers_two_passes(stage, before) ? 0 : 1);
+      before = &pass.stages.back();
     }
+  }
   return undivided;
 }
 
@@ -336,9 +339,13 @@ void Program::finish(const std::vector<std::int64_t>& undivided, int threads) {
         passes.push_back(std::move(pass));
         continue;
       }
-      auto [first, second] = in_two_passes(pass.stages.front());
+      const Engine& engine = *pass.stages.front().engine();
+      Stage* const before = passes.empty() ? nullptr : &passes.back().stages.back();
+      auto [first, second] = in_two_passes(pass.stages.front(), before);
+      const bool reordered = before != nullptr && before->engine() == nullptr;
+      if (reordered) before->use_engine(engine, threads);
       for (Stage* stage : {&first, &second}) {
-        stage->use_engine(*pass.stages.front().engine(), threads);
+        stage->use_engine(engine, threads);
         passes.emplace_back();
         passes.back().stages.push_back(std::move(*stage));
         passes.back().layout = pass.layout;

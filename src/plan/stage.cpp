@@ -42,11 +42,6 @@ bool whole_and_contiguous(const std::vector<Port>& ports, const Box& box, int ax
   });
 }
 
-bool same_views(const std::vector<Port>& a, const std::vector<Port>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Port& x, const Port& y) { return x.view == y.view; });
-}
-
 // exp(-2 pi i j k / n) for j < last and k < rows, or its inverse.
 template <class Real>
 std::vector<std::byte> twiddles(std::int64_t last, std::int64_t rows, std::int64_t n,
@@ -70,7 +65,8 @@ std::vector<Area> areas_of(const std::vector<Port>& ports, const Element& elemen
 }
 
 Stage::Stage(StageSpec spec)
-    : axis_(spec.part > 0 ? spec.array_axis : spec.axis), spec_(with_joined_rows(std::move(spec))) {
+    : axis_(spec.array_axis >= 0 ? spec.array_axis : spec.axis),
+      spec_(with_joined_rows(std::move(spec))) {
   // What has just been loaded is still in cache: to go past it would only throw those lines out.
   if (same_views(spec_.sources, spec_.sinks)) spec_.store_mode = StoreMode::cached;
   choose_lanes();

@@ -37,8 +37,8 @@ struct StageSpec {
   bool keep_source = true;  ///< the source may not be overwritten (a user's input)
   int slice_axis = -1;
   double factor = 1;      ///< multiplies every element stored
-  int part = 0;           ///< 1 or 2: of two passes along an axis, of which `axis` is a part
-  int array_axis = -1;    ///< which one that is
+  int array_axis = -1;    ///< the axis of the array, where that is not `axis`
+  int part = 0;           ///< 1 or 2: of two passes along the axis of the array
   int twiddle_axis = -1;  ///< if there is one, results k at its position j are also multiplied by
                           ///< exp(-2 pi i j k / twiddle_n), or its inverse for backward
   std::int64_t twiddle_n = 1;

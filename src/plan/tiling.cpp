@@ -110,6 +110,11 @@ void sort_by_slice(const TilingProblem& problem, const std::vector<std::int64_t>
 
 }  // namespace
 
+bool same_views(std::span<const Port> a, std::span<const Port> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Port& x, const Port& y) { return x.view == y.view; });
+}
+
 bool share_a_slot(std::span<const Port> a, std::span<const Port> b) {
   for (const Port& x : a)
     for (const Port& y : b)

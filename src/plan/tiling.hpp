@@ -17,6 +17,9 @@ struct Port {
   int chunk = -1;  ///< of the exchange on this side; -1 where there is none to wait for or to start
 };
 
+/// True when the blocks of both sides lie in the same places.
+bool same_views(std::span<const Port> a, std::span<const Port> b);
+
 /// True when a port of one side and one of the other are in the same memory.
 bool share_a_slot(std::span<const Port> a, std::span<const Port> b);
 

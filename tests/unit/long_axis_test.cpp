@@ -53,7 +53,7 @@ void check_two_passes(const StageCase& c, int source_slot, bool in_blocks) {
   for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field].source);
   const std::vector<std::byte> before = source.bytes();
 
-  auto [first, second] = in_two_passes(stage_of(c, source, sink));
+  auto [first, second] = in_two_passes(stage_of(c, source, sink), nullptr);
   std::vector<std::byte*> bases(kSlots, nullptr);
   bases[static_cast<std::size_t>(source_slot)] = source.base();
   bases[kSinkSlot] = sink.base();
@@ -88,6 +88,47 @@ TEST(TwoPasses, GiveWhatOneGives) {
                              slot, in_blocks);
 }
 
+// In place, after the rows have been transformed: these are stored in another order then.
+TEST(TwoPasses, FollowRowsInPlace) {
+  for (const std::int64_t n : {256, 320})
+    for (const auto direction : {Direction::forward, Direction::backward}) {
+      const StageCase rows{.shape = {n, 40}, .axis = 1, .direction = direction};
+      StageCase lanes = rows;
+      lanes.axis = 0;
+      const Box box = Box::whole(rows.shape);
+      const Element element{Precision::double_, true};
+      const std::vector<Box> halves{{{0, 0}, {n / 2, 40}}, {{n / 2, 0}, {n, 40}}};
+      Memory source(kSlotInput, element, halves, {0, 1});
+      Memory sink(kSinkSlot, element, {box}, {0, 1});
+      const int sign = direction == Direction::forward ? -1 : 1;
+      std::vector<test::Field> signal;
+      for (int field = 0; field < test::kFields; ++field) {
+        signal.push_back(test::sampled(rows.shape, field, true));
+        source.fill(field, signal.back());
+      }
+
+      StageSpec along_rows = spec_of(rows, box, box);
+      along_rows.sources = source.ports();
+      along_rows.sinks = sink.ports();
+      Stage before(along_rows);
+      auto [first, second] = in_two_passes(stage_of(lanes, sink, sink), &before);
+      std::byte* const bases[] = {source.base(), sink.base()};
+      EXPECT_EQ(before.axis(), 1);
+      for (Stage* stage : {&before, &first, &second}) {
+        stage->use_engine(engine_named("weft"), 1);
+        test::run_all(*stage, bases, test::kFields);
+        finish_streaming();
+      }
+      for (int field = 0; field < test::kFields; ++field) {
+        const test::Field half =
+            test::direct_sum(signal[static_cast<std::size_t>(field)], 1, sign, 40);
+        const test::Field expected = test::direct_sum(half, 0, sign, n);
+        sink.expect(field, expected, 1, largest_error(lanes, expected));
+      }
+      sink.expect_untouched_beside_elements();
+    }
+}
+
 TEST(TwoPasses, ArePreferredForLongAxesThatCanBeCut) {
   const std::int64_t n = 2 * second_level_cache_bytes() / 128;
   const auto prefers = [](std::int64_t rows, std::vector<Box> blocks, int source_slot) {
@@ -95,7 +136,7 @@ TEST(TwoPasses, ArePreferredForLongAxesThatCanBeCut) {
     const StageCase c{.shape = {rows, 16}, .axis = 0};
     const Memory source(source_slot, element, blocks, {0, 1});
     const Memory sink(kSinkSlot, element, {Box::whole(c.shape)}, {0, 1});
-    return prefers_two_passes(stage_of(c, source, sink));
+    return prefers_two_passes(stage_of(c, source, sink), nullptr);
   };
   const auto cut_at = [](std::int64_t rows, std::int64_t row) {
     return std::vector<Box>{{{0, 0}, {row, 16}}, {{row, 0}, {rows, 16}}};
