@@ -10,6 +10,7 @@
 #include "base/aligned_memory.hpp"
 #include "plan/home.hpp"
 #include "plan/implementation.hpp"
+#include "plan/long_axis.hpp"
 
 namespace weft {
 
@@ -357,8 +358,28 @@ bool is_large(const Stage& stage) {
                                                                                       << 20;
 }
 
-// The engine whose batches take least time, over the stages of the forward program,
-// weighted by their number of tiles. The batches of the backward program differ only in sign.
+// What a stage takes with that engine, but for waiting for memory. A long axis takes two passes
+// with an engine that takes rows of lanes.
+double seconds_of(const Stage& stage, const Engine& engine) {
+  double seconds = 0;
+  for (const BatchSpec& batch : stage.typical_batch()) {
+    if (!engine.refusal(batch).empty()) return std::numeric_limits<double>::infinity();
+    std::vector<BatchSpec> passes;
+    for (const std::int64_t rows : rows_in_passes(batch.n)) {
+      passes.push_back(batch);
+      passes.back().n = rows;
+    }
+    if (passes.size() > 1 && !engine.make(passes.front())->takes_rows()) passes = {batch};
+    for (const BatchSpec& pass : passes)
+      seconds += measure_batch(engine, pass, is_large(stage)) *
+                 static_cast<double>(stage.tiling().tiles.size()) *
+                 static_cast<double>(batch.n / pass.n);
+  }
+  return seconds;
+}
+
+// The engine whose batches take least time, over the stages of the forward program. The batches of
+// the backward program differ only in sign.
 const Engine& AnyPlan::Implementation::fastest_engine() {
   const auto table = engine_table();
   if (table.size() == 1) return *table.front();
@@ -366,11 +387,7 @@ const Engine& AnyPlan::Implementation::fastest_engine() {
   comm.agree([&] {
     for (std::size_t e = 0; e < table.size(); ++e)
       for (const Stage* stage : way(Direction::forward).program.transform_stages())
-        for (const BatchSpec& batch : stage->typical_batch())
-          seconds[e] += table[e]->refusal(batch).empty()
-                            ? measure_batch(*table[e], batch, is_large(*stage)) *
-                                  static_cast<double>(stage->tiling().tiles.size())
-                            : std::numeric_limits<double>::infinity();
+        seconds[e] += seconds_of(*stage, *table[e]);
   });
   seconds = comm.max(std::move(seconds));
   const auto least = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();

@@ -101,6 +101,13 @@ bool are_of_weft(const std::vector<Port>& ports) {
 
 bool is_long(std::int64_t rows) { return 2 * rows * kPieceBytes > second_level_cache_bytes(); }
 
+std::vector<std::int64_t> rows_in_passes(std::int64_t n) {
+  StageSpec spec;
+  spec.n = n;
+  const std::optional<Factors> factors = is_long(n) ? factors_of({}, spec) : std::nullopt;
+  return factors ? std::vector{factors->a, factors->b} : std::vector{n};
+}
+
 bool prefers_two_passes(const Stage& stage, const Stage* before) {
   const StageSpec& spec = stage.spec();
   if (!stage.needs_no_tile() || !is_long(spec.n) || spec.slice_axis >= 0 || spec.part > 0 ||

@@ -3,7 +3,9 @@
 // each visit it in long pieces (Bailey, J. Supercomput. 4, 1990, the four-step transform).
 #pragma once
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "plan/stage.hpp"
 
@@ -11,6 +13,10 @@ namespace weft {
 
 /// True when lanes of so many rows outgrow the cache.
 bool is_long(std::int64_t rows);
+
+/// The numbers of rows of the passes that do n rows best, if nothing prevents it: n, or two
+/// factors.
+std::vector<std::int64_t> rows_in_passes(std::int64_t n);
 
 /// True when `stage` is better done in two passes, and can be: its blocks can be cut, and what the
 /// first one stores spoils nothing. In place that takes a stage just before, null if there is none,
