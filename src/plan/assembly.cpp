@@ -224,6 +224,33 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
   return homes;
 }
 
+// True when what exchange `number` brings is transformed in two passes, which need it in memory of
+// Weft's.
+bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
+  const Options& options = request.options;
+  const std::vector<Hop>& hops = way(direction).hops;
+  const auto takes_back = [&](const Hop& hop) { return hop.returned == static_cast<int>(number); };
+  if (options.chunks > 1 || (options.engine != "auto" && options.engine != "weft") ||
+      std::any_of(hops.begin(), hops.end(), takes_back))
+    return false;
+  const Sequence sequence =
+      sequence_of(resolved.path, resolved.transforms, request.input, direction);
+  const std::vector<int>& order = resolved.input_layout.order();
+  const std::size_t first = hops[number].action + 1;
+  std::size_t last = first;
+  while (last < sequence.actions.size() && !sequence.actions[last].redistributes()) ++last;
+  if (first == last || pass_ends(sequence, order, first, last).front() != first + 1) return false;
+  const int axis = sequence.actions[first].axis;
+  const Element& element = sequence.states[first].element;
+  if (axis == order.back() || !element.complex || sequence.states[first + 1].element != element)
+    return false;
+  const Layout& after = last < sequence.actions.size() ? sequence.states[last + 1].layout
+                                                       : sequence.states[last].layout;
+  const std::int64_t n = after.shape()[axis];
+  return can_be_divided(n, hops[number].from.boxes(), after.boxes(), axis) &&
+         is_faster_in_two_passes(n, element.precision);
+}
+
 // For each exchange homes on every rank, or on none. One that stores blocks where an earlier one
 // loaded them has a home for its own if that one has.
 std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
@@ -234,12 +261,13 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
   std::vector<Homes> homes;
   for (const Hop& hop : way(direction).hops) {
     Homes mine;
-    if (method.leaves_home() && request.options.shared_arrays)
+    const bool leaves_home = method.leaves_home() && !precedes_two_passes(direction, homes.size());
+    if (leaves_home && request.options.shared_arrays)
       mine.all = shared_homes(direction, homes.size());
     if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
     Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
     mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
-    if (method.leaves_home() && !mine.all)
+    if (leaves_home && !mine.all)
       mine.own =
           home_of(sequence, hop.action, resolved.input_layout.order(), source, sink, comm.rank());
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
@@ -364,12 +392,15 @@ double seconds_of(const Stage& stage, const Engine& engine) {
   double seconds = 0;
   for (const BatchSpec& batch : stage.typical_batch()) {
     if (!engine.refusal(batch).empty()) return std::numeric_limits<double>::infinity();
-    std::vector<BatchSpec> passes;
-    for (const std::int64_t rows : rows_in_passes(batch.n)) {
-      passes.push_back(batch);
-      passes.back().n = rows;
+    std::vector<BatchSpec> passes{batch};
+    const bool is_lanes = batch.in_distance == 1 && batch.out_distance == 1;
+    if (is_lanes && engine.make(batch)->takes_rows()) {
+      passes.clear();
+      for (const std::int64_t rows : rows_in_passes(batch.n, batch.precision)) {
+        passes.push_back(batch);
+        passes.back().n = rows;
+      }
     }
-    if (passes.size() > 1 && !engine.make(passes.front())->takes_rows()) passes = {batch};
     for (const BatchSpec& pass : passes)
       seconds += measure_batch(engine, pass, is_large(stage)) *
                  static_cast<double>(stage.tiling().tiles.size()) *

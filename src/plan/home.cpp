@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plan/long_axis.hpp"
+#include "base/cache.hpp"
 #include "plan/overlap.hpp"
 
 namespace weft {
@@ -11,10 +11,14 @@ namespace {
 
 bool contains(const Box& box, const Box& part) { return intersect(box, part) == part; }
 
-// Pencils that are transformed in two passes, the first of them in place.
+// Pencils that are too long for the engines to fetch the next ones while these are transformed;
+// they are loaded faster from where Weft places them (16384^2 c2c on 2 ranks: 410 ms from the
+// user's array, 330 from the window).
 bool loads_long_pencils(const Sequence& sequence, std::size_t hop) {
+  constexpr std::int64_t kPieceBytes = 128;
   if (hop + 1 == sequence.actions.size() || sequence.actions[hop + 1].redistributes()) return false;
-  return is_long(sequence.states[hop].layout.shape()[sequence.actions[hop + 1].axis]);
+  const std::int64_t n = sequence.states[hop].layout.shape()[sequence.actions[hop + 1].axis];
+  return n * kPieceBytes > second_level_cache_bytes();
 }
 
 bool is_last(const Sequence& sequence, std::size_t hop) {

@@ -108,6 +108,7 @@ struct AnyPlan::Implementation {
   std::pair<UserSide, UserSide> sides(Direction direction) const;
   /// Likewise of another rank of the node, with options.shared_arrays.
   std::pair<UserSide, UserSide> sides_at(int rank, Direction direction) const;
+  bool precedes_two_passes(Direction direction, std::size_t number) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;
   void choose_exchanges();

@@ -4,15 +4,8 @@
 
 #include <algorithm>
 #include <optional>
-
-#include "base/cache.hpp"
-
 namespace weft {
 namespace {
-
-/// Of a row, what an engine takes at once at least: from so many bytes on, pencils outgrow the
-/// cache.
-constexpr std::int64_t kPieceBytes = 128;
 
 /// A pass of fewer rows would be nothing but memory traffic.
 constexpr std::int64_t kFewestRows = 16;
@@ -23,24 +16,35 @@ struct Factors {
   std::int64_t b;
 };
 
-// True when all blocks begin and end at multiples of `step` along `axis`.
-bool can_be_cut(const std::vector<Port>& ports, int axis, std::int64_t step) {
-  return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
-    const Box& box = port.view.box;
+using Boxes = std::vector<Box>;
+
+Boxes boxes_of(const std::vector<Port>& ports) {
+  Boxes boxes;
+  for (const Port& port : ports) boxes.push_back(port.view.box);
+  return boxes;
+}
+
+// True when all boxes begin and end at multiples of `step` along `axis`.
+bool can_be_cut(const Boxes& boxes, int axis, std::int64_t step) {
+  return std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) {
     return box.empty() || (box.lower[axis] % step == 0 && box.upper[axis] % step == 0);
   });
 }
 
 // The factors of n that are nearest to each other.
-std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageSpec& spec) {
+std::optional<Factors> factors_of(std::int64_t n, const Boxes& before, const Boxes& after,
+                                  int axis) {
   std::optional<Factors> best;
-  for (std::int64_t a = kFewestRows; a * kFewestRows <= spec.n; ++a) {
-    if (spec.n % a != 0) continue;
-    const std::int64_t b = spec.n / a;
+  for (std::int64_t a = kFewestRows; a * kFewestRows <= n; ++a) {
+    if (n % a != 0) continue;
+    const std::int64_t b = n / a;
     if (best && std::max(a, b) >= std::max(best->a, best->b)) continue;
-    if (can_be_cut(sources, spec.axis, b) && can_be_cut(spec.sinks, spec.axis, a)) best = {a, b};
+    if (can_be_cut(before, axis, b) && can_be_cut(after, axis, a)) best = {a, b};
   }
   return best;
+}
+std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageSpec& spec) {
+  return factors_of(spec.n, boxes_of(sources), boxes_of(spec.sinks), spec.axis);
 }
 
 // What is transformed in place has to lie in another order before it: row j = b j1 + j2 where row
@@ -99,18 +103,20 @@ bool are_of_weft(const std::vector<Port>& ports) {
 
 }  // namespace
 
-bool is_long(std::int64_t rows) { return 2 * rows * kPieceBytes > second_level_cache_bytes(); }
-
-std::vector<std::int64_t> rows_in_passes(std::int64_t n) {
-  StageSpec spec;
-  spec.n = n;
-  const std::optional<Factors> factors = is_long(n) ? factors_of({}, spec) : std::nullopt;
-  return factors ? std::vector{factors->a, factors->b} : std::vector{n};
+std::vector<std::int64_t> rows_in_passes(std::int64_t n, Precision precision) {
+  const std::optional<Factors> factors = factors_of(n, {}, {}, 0);
+  if (!factors || !is_faster_in_two_passes(n, precision)) return {n};
+  return {factors->a, factors->b};
 }
 
-bool prefers_two_passes(const Stage& stage, const Stage* before) {
+bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::vector<Box>& after,
+                    int axis) {
+  return factors_of(n, before, after, axis).has_value();
+}
+
+bool can_take_two_passes(const Stage& stage, const Stage* before) {
   const StageSpec& spec = stage.spec();
-  if (!stage.needs_no_tile() || !is_long(spec.n) || spec.slice_axis >= 0 || spec.part > 0 ||
+  if (!stage.needs_no_tile() || spec.slice_axis >= 0 || spec.part > 0 ||
       spec.source_box.dimensions() == kMaxDimensions)
     return false;
   if (!share_a_slot(spec.sources, spec.sinks)) return factors_of(spec.sources, spec).has_value();

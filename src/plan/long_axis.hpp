@@ -11,19 +11,26 @@
 
 namespace weft {
 
-/// True when lanes of so many rows outgrow the cache.
-bool is_long(std::int64_t rows);
+/// True when lanes of so many rows are transformed faster in two passes, from memory, by an engine
+/// that takes rows of lanes. Tried once in the life of the process for each length, which takes a
+/// tenth of a second; false at once for short ones.
+bool is_faster_in_two_passes(std::int64_t rows, Precision precision);
 
 /// The numbers of rows of the passes that do n rows best, if nothing prevents it: n, or two
 /// factors.
-std::vector<std::int64_t> rows_in_passes(std::int64_t n);
+std::vector<std::int64_t> rows_in_passes(std::int64_t n, Precision precision);
 
-/// True when `stage` is better done in two passes, and can be: its blocks can be cut, and what the
-/// first one stores spoils nothing. In place that takes a stage just before, null if there is none,
-/// which can store its rows in another order.
-bool prefers_two_passes(const Stage& stage, const Stage* before);
+/// True when n rows can be divided among two passes, if these boxes are the blocks before and
+/// after.
+bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::vector<Box>& after,
+                    int axis);
 
-/// What `stage` does as two stages, one after the other, if it prefers that. The axis of n = a b
+/// True when `stage` can be done in two passes: its engine takes rows of lanes, its blocks can be
+/// cut, and what the first pass stores spoils nothing. In place that takes a stage just before,
+/// null if there is none, which can store its rows in another order.
+bool can_take_two_passes(const Stage& stage, const Stage* before);
+
+/// What `stage` does as two stages, one after the other, if it can. The axis of n = a b
 /// rows becomes two: the first stage transforms a rows that are b apart, the second b. Changes the
 /// stage before if it has to store its rows in another order.
 std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before);

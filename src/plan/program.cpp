@@ -322,8 +322,11 @@ std::vector<std::int64_t> Program::undivided_passes() const {
     for (const Pass& pass : link.passes) {
       if (!pass.transforms()) continue;
       const Stage& stage = pass.stages.front();
-      const bool is_idle = stage.spec().source_box.empty();
-      undivided.push_back(is_idle || prefers_two_passes(stage, before) ? 0 : 1);
+      const StageSpec& spec = stage.spec();
+      const bool is_idle = spec.source_box.empty();
+      const bool divides = can_take_two_passes(stage, before) &&
+                           is_faster_in_two_passes(spec.n, spec.sink_element.precision);
+      undivided.push_back(is_idle || divides ? 0 : 1);
       before = &pass.stages.back();
     }
   }

@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "base/cache.hpp"
 #include "stage_case.hpp"
 
 namespace weft {
@@ -129,23 +128,38 @@ TEST(TwoPasses, FollowRowsInPlace) {
     }
 }
 
-TEST(TwoPasses, ArePreferredForLongAxesThatCanBeCut) {
-  const std::int64_t n = 2 * second_level_cache_bytes() / 128;
-  const auto prefers = [](std::int64_t rows, std::vector<Box> blocks, int source_slot) {
+TEST(TwoPasses, NeedBlocksThatCanBeCut) {
+  const auto can = [](std::int64_t rows, std::vector<Box> blocks, int source_slot) {
     const Element element{Precision::double_, true};
     const StageCase c{.shape = {rows, 16}, .axis = 0};
     const Memory source(source_slot, element, blocks, {0, 1});
     const Memory sink(kSinkSlot, element, {Box::whole(c.shape)}, {0, 1});
-    return prefers_two_passes(stage_of(c, source, sink), nullptr);
+    return can_take_two_passes(stage_of(c, source, sink), nullptr);
   };
   const auto cut_at = [](std::int64_t rows, std::int64_t row) {
     return std::vector<Box>{{{0, 0}, {row, 16}}, {{row, 0}, {rows, 16}}};
   };
-  EXPECT_TRUE(prefers(n, cut_at(n, n / 2), kWindowSlot));
-  EXPECT_TRUE(prefers(n, cut_at(n, n / 2), kSlotInput));
-  EXPECT_FALSE(prefers(n, cut_at(n, n / 2 + 1), kWindowSlot)) << "cut between";
-  EXPECT_FALSE(prefers(n / 8, cut_at(n / 8, n / 16), kWindowSlot)) << "short";
-  EXPECT_FALSE(prefers(n, cut_at(n, n / 2), kSinkSlot)) << "in place";
+  EXPECT_TRUE(can(1024, cut_at(1024, 512), kWindowSlot));
+  EXPECT_TRUE(can(1024, cut_at(1024, 512), kSlotInput));
+  EXPECT_FALSE(can(1024, cut_at(1024, 513), kWindowSlot)) << "cut between";
+  EXPECT_FALSE(can(1024, cut_at(1024, 512), kSinkSlot)) << "in place";
+  EXPECT_FALSE(can(1021, cut_at(1021, 0), kWindowSlot)) << "prime";
+  EXPECT_TRUE(can_be_divided(4096, {{{0, 0}, {2048, 9}}}, {{{0, 0}, {4096, 5}}}, 0));
+  EXPECT_FALSE(can_be_divided(4096, {{{0, 0}, {1366, 9}}}, {{{0, 0}, {4096, 5}}}, 0));
+}
+
+TEST(TwoPasses, AreNotTriedForShortAxes) {
+  EXPECT_FALSE(is_faster_in_two_passes(512, Precision::double_));
+  EXPECT_EQ(rows_in_passes(512, Precision::double_), std::vector<std::int64_t>{512});
+}
+
+// Whatever the trial says, it says it again.
+TEST(TwoPasses, AreTriedOnce) {
+  const bool gains = is_faster_in_two_passes(4096, Precision::double_);
+  EXPECT_EQ(is_faster_in_two_passes(4096, Precision::double_), gains);
+  const auto rows = gains ? std::vector<std::int64_t>{64, 64} : std::vector<std::int64_t>{4096};
+  EXPECT_EQ(rows_in_passes(4096, Precision::double_), rows);
+  EXPECT_FALSE(is_faster_in_two_passes(4099, Precision::double_)) << "prime";
 }
 
 }  // namespace

@@ -1,0 +1,115 @@
+// Whether two passes are faster than one depends on the machine: on how fast its cache is, and on
+// what it costs to visit a row in memory. So both are tried, on an array that no cache holds.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/aligned_memory.hpp"
+#include "plan/long_axis.hpp"
+
+namespace weft {
+namespace {
+
+/// Shorter axes were never found to gain.
+constexpr std::int64_t kFewestRows = 1024;
+
+/// Points of the array that is tried on.
+constexpr std::int64_t kPoints = 2 * 1024 * 1024;
+
+constexpr int kRounds = 3;
+
+/// Two passes need memory for all blocks of an exchange, one does not always; so they have to gain.
+constexpr double kLeastGain = 0.9;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A stage along axis 0 of an array of Weft's, and the memory of both sides.
+class Trial {
+ public:
+  Trial(std::int64_t rows, Precision precision)
+      : element_{precision, true},
+        lanes_(std::max<std::int64_t>(kPoints / rows, kFewestLanes)),
+        pitch_(lanes_ + kGap),
+        bytes_(static_cast<std::size_t>(rows * pitch_ * element_.bytes())),
+        source_(bytes_),
+        sink_(bytes_) {
+    for (AlignedMemory* memory : {&source_, &sink_})
+      std::fill_n(memory->data(), bytes_, std::byte{0});
+    bases_[kSlotWork] = source_.data();
+    bases_[kSlotOutput] = sink_.data();
+    StageSpec spec;
+    spec.n = rows;
+    spec.source_element = spec.sink_element = element_;
+    spec.source_box = spec.sink_box = Box{{0, 0}, {rows, lanes_}};
+    spec.sources = {{View{kSlotWork, 0, spec.source_box, {pitch_, 1}}, 0, -1}};
+    spec.sinks = {{View{kSlotOutput, 0, spec.sink_box, {pitch_, 1}}, 0, -1}};
+    spec.keep_source = false;
+    spec.store_mode = StoreMode::streaming;
+    one_.emplace_back(spec);
+    one_.back().use_engine(engine_named("weft"), 1);
+    if (!can_take_two_passes(one_.back(), nullptr)) return;
+    auto [first, second] = in_two_passes(one_.back(), nullptr);
+    for (Stage* stage : {&first, &second}) {
+      stage->use_engine(engine_named("weft"), 1);
+      two_.push_back(std::move(*stage));
+    }
+  }
+
+  bool gains() {
+    if (two_.empty()) return false;
+    double one = std::numeric_limits<double>::infinity();
+    double two = one;
+    for (int round = 0; round < kRounds; ++round) {
+      one = std::min(one, seconds(one_));
+      two = std::min(two, seconds(two_));
+    }
+    return two < kLeastGain * one;
+  }
+
+ private:
+  static constexpr std::int64_t kFewestLanes = 64;
+  static constexpr std::int64_t kGap = 8;  // between rows, so that they do not compete
+
+  double seconds(const std::vector<Stage>& stages) {
+    double seconds = 0;
+    for (const Stage& stage : stages) {
+      AlignedMemory workspace(static_cast<std::size_t>(stage.workspace_bytes()));
+      const double begin = now();
+      for (std::size_t tile = 0; tile < stage.tiling().tiles.size(); ++tile)
+        stage.run(static_cast<std::int64_t>(tile), {bases_, 0}, workspace.data());
+      finish_streaming();
+      seconds += now() - begin;
+    }
+    return seconds;
+  }
+
+  Element element_;
+  std::int64_t lanes_;
+  std::int64_t pitch_;
+  std::size_t bytes_;
+  AlignedMemory source_;
+  AlignedMemory sink_;
+  std::byte* bases_[kSlotPeers] = {};
+  std::vector<Stage> one_;
+  std::vector<Stage> two_;
+};
+
+}  // namespace
+
+bool is_faster_in_two_passes(std::int64_t rows, Precision precision) {
+  if (rows < kFewestRows) return false;
+  static std::mutex mutex;
+  static std::map<std::pair<std::int64_t, Precision>, bool> known;
+  const std::lock_guard lock(mutex);
+  const auto key = std::pair(rows, precision);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known[key] = Trial(rows, precision).gains();
+}
+
+}  // namespace weft
