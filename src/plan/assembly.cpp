@@ -357,7 +357,6 @@ void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters
 }
 
 void AnyPlan::Implementation::make_programs() {
-  std::int64_t work_bytes = 0;
   for (Direction direction : {Direction::forward, Direction::backward}) {
     OneWay& one = way(direction);
     const bool forward = direction == Direction::forward;
@@ -375,9 +374,7 @@ void AnyPlan::Implementation::make_programs() {
          .exchanges = std::move(one.exchanges),
          .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange),
          .hosts = one.hosts});
-    work_bytes = std::max(work_bytes, one.program.work_bytes);
   }
-  work = AlignedMemory(static_cast<std::size_t>(work_bytes));
 }
 
 // True when what the stage reads does not stay in a core's cache.
@@ -456,6 +453,8 @@ void AnyPlan::Implementation::finish_programs() {
         one.times.push_back({std::vector<double>(link.passes.size()), 0});
     });
   }
+  const std::int64_t bytes = std::max(ways[0].program.work_bytes, ways[1].program.work_bytes);
+  comm.agree([&] { work = AlignedMemory(static_cast<std::size_t>(bytes)); });
 }
 
 void AnyPlan::Implementation::make_executor() {

@@ -3,7 +3,10 @@
 #include "plan/long_axis.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 namespace weft {
 namespace {
 
@@ -93,12 +96,37 @@ std::vector<Port> each_cut(const std::vector<Port>& ports, CutView cut) {
   return result;
 }
 
-// True when nobody wants to keep what the ports hold, and no array of a user is among them, whose
-// rows may compete for the same lines of the cache.
+bool is_of_user(const Port& port) {
+  return port.view.slot == kSlotInput || port.view.slot == kSlotOutput;
+}
+bool are_of_user(const std::vector<Port>& ports) {
+  return std::all_of(ports.begin(), ports.end(), is_of_user);
+}
+// Nobody wants to keep what these hold, and their rows do not compete for the same few lines of the
+// cache.
 bool are_of_weft(const std::vector<Port>& ports) {
-  return std::none_of(ports.begin(), ports.end(), [](const Port& port) {
-    return port.view.slot == kSlotInput || port.view.slot == kSlotOutput;
-  });
+  return std::none_of(ports.begin(), ports.end(), is_of_user);
+}
+
+/// Where the first pass leaves its results.
+enum class Between { sources, sinks, work };
+
+Between between(const StageSpec& spec, const Stage* before) {
+  if (!share_a_slot(spec.sources, spec.sinks))
+    return are_of_weft(spec.sources) ? Between::sources : Between::sinks;
+  return can_reorder(before, spec) ? Between::sinks : Between::work;
+}
+
+// An array of the work slot for `box`, with axes in the order of `like`, and its bytes.
+std::pair<std::vector<Port>, std::int64_t> work_ports(const Box& box, const View& like,
+                                                      std::int64_t element_bytes) {
+  std::vector<int> order(static_cast<std::size_t>(box.dimensions()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return like.strides[a] > like.strides[b]; });
+  const Arrangement arrangement = spread_out(box.extents(), order, element_bytes);
+  return {{{View{kSlotWork, 0, box, arrangement.strides}, 0, -1}},
+          arrangement.elements * element_bytes};
 }
 
 }  // namespace
@@ -114,16 +142,18 @@ bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::v
   return factors_of(n, before, after, axis).has_value();
 }
 
-bool can_take_two_passes(const Stage& stage, const Stage* before) {
+bool can_take_two_passes(const Stage& stage, const Stage* before, bool much_memory) {
   const StageSpec& spec = stage.spec();
   if (!stage.needs_no_tile() || spec.slice_axis >= 0 || spec.part > 0 ||
       spec.source_box.dimensions() == kMaxDimensions)
     return false;
   if (!share_a_slot(spec.sources, spec.sinks)) return factors_of(spec.sources, spec).has_value();
-  return can_reorder(before, spec) && factors_of(before->spec().sources, spec);
+  if (can_reorder(before, spec)) return factors_of(before->spec().sources, spec).has_value();
+  const bool has_memory = much_memory || (are_of_user(spec.sources) && are_of_user(spec.sinks));
+  return has_memory && factors_of(spec.sources, spec);
 }
 
-std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before) {
+TwoPasses in_two_passes(const Stage& stage, Stage* before) {
   StageSpec first = stage.spec();
   first.array_axis = stage.axis();
   first.part = 1;
@@ -131,8 +161,9 @@ std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before) {
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
   const int axis = first.axis;
-  const bool in_place = share_a_slot(first.sources, first.sinks);
-  const auto [a, b] = *factors_of(in_place ? before->spec().sources : first.sources, first);
+  const Between place = between(first, before);
+  const bool reorders = place == Between::sinks && share_a_slot(first.sources, first.sinks);
+  const auto [a, b] = *factors_of(reorders ? before->spec().sources : first.sources, first);
   const auto cut_source = [&, step = b](View& view) { cut_slow_first(view, axis, step); };
   const auto cut_sink = [&, step = a](View& view) { cut_fast_first(view, axis, step); };
   const auto cut_box = [&](Box& box) {
@@ -145,7 +176,7 @@ std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before) {
     cut_box(spec->sink_box);
   }
   const std::vector<Port> sinks = each_cut(first.sinks, cut_sink);
-  if (in_place) {
+  if (reorders) {
     StageSpec spec = before->spec();
     spec.array_axis = before->axis();
     if (spec.axis > axis) ++spec.axis;
@@ -155,9 +186,14 @@ std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before) {
     spec.sinks = without_chunks(sinks);
     *before = Stage(std::move(spec));
   }
-  const std::vector<Port> sources = in_place ? sinks : each_cut(first.sources, cut_source);
-  first.sources = in_place ? without_chunks(sources) : sources;
-  first.sinks = second.sources = without_chunks(are_of_weft(sources) ? sources : sinks);
+  const std::vector<Port> sources = reorders ? sinks : each_cut(first.sources, cut_source);
+  first.sources = reorders ? without_chunks(sources) : sources;
+  first.sinks = without_chunks(place == Between::sources ? sources : sinks);
+  std::int64_t work_bytes = 0;
+  if (place == Between::work)
+    std::tie(first.sinks, work_bytes) =
+        work_ports(first.sink_box, sources.front().view, first.sink_element.bytes());
+  second.sources = first.sinks;
   second.sinks = sinks;
   first.n = a;
   second.n = b;
@@ -165,7 +201,7 @@ std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before) {
   first.twiddle_n = a * b;
   first.factor = 1;
   second.keep_source = false;
-  return {Stage(std::move(first)), Stage(std::move(second))};
+  return {Stage(std::move(first)), Stage(std::move(second)), work_bytes};
 }
 
 }  // namespace weft

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "plan/stage.hpp"
@@ -25,14 +24,21 @@ std::vector<std::int64_t> rows_in_passes(std::int64_t n, Precision precision);
 bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::vector<Box>& after,
                     int axis);
 
-/// True when `stage` can be done in two passes: its engine takes rows of lanes, its blocks can be
-/// cut, and what the first pass stores spoils nothing. In place that takes a stage just before,
-/// null if there is none, which can store its rows in another order.
-bool can_take_two_passes(const Stage& stage, const Stage* before);
+/// True when `stage` can be done in two passes: its engine takes rows of lanes, and its blocks can
+/// be cut. In place they need a stage just before, null if there is none, which can store its rows
+/// in another order, or memory between them: that is always there for users' arrays, and for
+/// windows of the plan, which are as large, with `much_memory`.
+bool can_take_two_passes(const Stage& stage, const Stage* before, bool much_memory);
 
-/// What `stage` does as two stages, one after the other, if it can. The axis of n = a b
-/// rows becomes two: the first stage transforms a rows that are b apart, the second b. Changes the
-/// stage before if it has to store its rows in another order.
-std::pair<Stage, Stage> in_two_passes(const Stage& stage, Stage* before);
+struct TwoPasses {
+  Stage first;
+  Stage second;
+  std::int64_t work_bytes = 0;  ///< of kSlotWork that lie between them
+};
+
+/// What `stage` does as two stages, one after the other, if it can. The axis of n = a b rows
+/// becomes two: the first stage transforms a rows that are b apart, the second b. Changes the stage
+/// before where that saves memory between them.
+TwoPasses in_two_passes(const Stage& stage, Stage* before);
 
 }  // namespace weft

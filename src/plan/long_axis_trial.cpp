@@ -17,12 +17,12 @@ namespace {
 constexpr std::int64_t kFewestRows = 1024;
 
 /// Points of the array that is tried on.
-constexpr std::int64_t kPoints = 2 * 1024 * 1024;
+constexpr std::int64_t kPoints = 1024 * 1024;
 
-constexpr int kRounds = 3;
+constexpr int kRounds = 5;
 
 /// Two passes need memory for all blocks of an exchange, one does not always; so they have to gain.
-constexpr double kLeastGain = 0.9;
+constexpr double kLeastGain = 0.95;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -52,8 +52,8 @@ class Trial {
     spec.store_mode = StoreMode::streaming;
     one_.emplace_back(spec);
     one_.back().use_engine(engine_named("weft"), 1);
-    if (!can_take_two_passes(one_.back(), nullptr)) return;
-    auto [first, second] = in_two_passes(one_.back(), nullptr);
+    if (!can_take_two_passes(one_.back(), nullptr, false)) return;
+    auto [first, second, work_bytes] = in_two_passes(one_.back(), nullptr);
     for (Stage* stage : {&first, &second}) {
       stage->use_engine(engine_named("weft"), 1);
       two_.push_back(std::move(*stage));
@@ -102,7 +102,7 @@ class Trial {
 }  // namespace
 
 bool is_faster_in_two_passes(std::int64_t rows, Precision precision) {
-  if (rows < kFewestRows) return false;
+  if (rows < kFewestRows || !can_be_divided(rows, {}, {}, 0)) return false;
   static std::mutex mutex;
   static std::map<std::pair<std::int64_t, Precision>, bool> known;
   const std::lock_guard lock(mutex);

@@ -71,6 +71,7 @@ class Builder {
                     forward ? problem_.source.element : problem_.sink.element, problem_.direction);
     order_ = forward ? problem_.source.layout.order() : problem_.sink.layout.order();
     choose_factor_axis();
+    program_.in_place = problem_.source.slot == problem_.sink.slot;
   }
 
   Program build() {
@@ -324,7 +325,7 @@ std::vector<std::int64_t> Program::undivided_passes() const {
       const Stage& stage = pass.stages.front();
       const StageSpec& spec = stage.spec();
       const bool is_idle = spec.source_box.empty();
-      const bool divides = can_take_two_passes(stage, before) &&
+      const bool divides = can_take_two_passes(stage, before, in_place) &&
                            is_faster_in_two_passes(spec.n, spec.sink_element.precision);
       undivided.push_back(is_idle || divides ? 0 : 1);
       before = &pass.stages.back();
@@ -344,7 +345,8 @@ void Program::finish(const std::vector<std::int64_t>& undivided, int threads) {
       }
       const Engine& engine = *pass.stages.front().engine();
       Stage* const before = passes.empty() ? nullptr : &passes.back().stages.back();
-      auto [first, second] = in_two_passes(pass.stages.front(), before);
+      auto [first, second, bytes] = in_two_passes(pass.stages.front(), before);
+      work_bytes = std::max(work_bytes, bytes);
       const bool reordered = before != nullptr && before->engine() == nullptr;
       if (reordered) before->use_engine(engine, threads);
       for (Stage* stage : {&first, &second}) {

@@ -44,6 +44,7 @@ struct Link {
 struct Program {
   std::vector<Link> links;
   std::int64_t work_bytes = 0;
+  bool in_place = false;
 
   std::int64_t workspace_bytes() const;  ///< tiles of one thread
   std::int64_t slice_bytes() const;      ///< slice of one thread

@@ -68,12 +68,12 @@ Stage::Stage(StageSpec spec)
     : axis_(spec.array_axis >= 0 ? spec.array_axis : spec.axis),
       spec_(with_joined_rows(std::move(spec))) {
   // What has just been loaded is still in cache: to go past it would only throw those lines out.
-  if (same_views(spec_.sources, spec_.sinks)) spec_.store_mode = StoreMode::cached;
+  store_mode_ = same_views(spec_.sources, spec_.sinks) ? StoreMode::cached : spec_.store_mode;
   choose_lanes();
   choose_direct();
   tiling_ = tiling_of(lanes_);
   load_copy_ = copy_function(spec_.source_element, false, StoreMode::cached);
-  store_copy_ = copy_function(spec_.sink_element, spec_.factor != 1, spec_.store_mode);
+  store_copy_ = copy_function(spec_.sink_element, spec_.factor != 1, store_mode_);
   if (!spec_.transforms || tiling_.tiles.empty()) return;
   std::int64_t most_lanes = 1;
   for (const Tile& tile : tiling_.tiles) most_lanes = std::max(most_lanes, tile.lanes);
@@ -133,7 +133,7 @@ void Stage::choose_direct() {
                    !(spec_.kind == BatchKind::c2r && spec_.keep_source);
   // Engines that do not take pieces do not write past the cache; for c2c they are still faster than
   // with a tile in between, for c2r not.
-  const bool worthwhile = spec_.kind == BatchKind::c2c || spec_.store_mode == StoreMode::cached;
+  const bool worthwhile = spec_.kind == BatchKind::c2c || store_mode_ == StoreMode::cached;
   direct_sink_ = worthwhile && whole_and_contiguous(spec_.sinks, spec_.sink_box, spec_.axis) &&
                  spec_.factor == 1;
   const bool same = same_views(spec_.sources, spec_.sinks) && spec_.kind == BatchKind::c2c;
@@ -456,7 +456,7 @@ const std::byte* Stage::twiddles_of(const Tile& tile) const {
   return twiddles_.data() + j * spec_.n * spec_.sink_element.bytes();
 }
 
-Storing Stage::storing() const { return {spec_.factor, spec_.store_mode == StoreMode::streaming}; }
+Storing Stage::storing() const { return {spec_.factor, store_mode_ == StoreMode::streaming}; }
 
 void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
   const Tile& tile = tiling_.tiles[static_cast<std::size_t>(tile_number)];

@@ -116,6 +116,7 @@ class Stage {
   StageSpec spec_;
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
+  StoreMode store_mode_ = StoreMode::cached;
   bool rows_ = false;                // tiles hold whole rows; else lanes are next to each other
   bool direct_source_ = false;       // the engine reads the source itself
   bool direct_sink_ = false;         // the engine writes the sink itself

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "base/aligned_memory.hpp"
 #include "stage_case.hpp"
 
 namespace weft {
@@ -52,7 +53,7 @@ void check_two_passes(const StageCase& c, int source_slot, bool in_blocks) {
   for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field].source);
   const std::vector<std::byte> before = source.bytes();
 
-  auto [first, second] = in_two_passes(stage_of(c, source, sink), nullptr);
+  auto [first, second, work_bytes] = in_two_passes(stage_of(c, source, sink), nullptr);
   std::vector<std::byte*> bases(kSlots, nullptr);
   bases[static_cast<std::size_t>(source_slot)] = source.base();
   bases[kSinkSlot] = sink.base();
@@ -60,6 +61,7 @@ void check_two_passes(const StageCase& c, int source_slot, bool in_blocks) {
     EXPECT_EQ(stage->axis(), 0);
     stage->use_engine(engine_named("weft"), 1);
     ASSERT_TRUE(stage->needs_no_tile());
+    EXPECT_EQ(work_bytes, 0);
     test::run_all(*stage, bases, test::kFields);
     finish_streaming();
   }
@@ -87,6 +89,38 @@ TEST(TwoPasses, GiveWhatOneGives) {
                              slot, in_blocks);
 }
 
+// In place in a user's array they need another one between them.
+TEST(TwoPasses, WorkInPlace) {
+  for (const std::int64_t lanes : {40, 67}) {
+    const StageCase c{.shape = {320, lanes}, .axis = 0, .factor = 0.25};
+    const Box box = Box::whole(c.shape);
+    const Element element{Precision::double_, true};
+    Memory memory(kSlotInput, element, {box}, {0, 1});
+    const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
+    for (int field = 0; field < test::kFields; ++field) memory.fill(field, expected[field].source);
+    StageSpec spec = spec_of(c, box, box);
+    spec.sources = spec.sinks = memory.ports();
+    spec.keep_source = false;
+    Stage stage(spec);
+    stage.use_engine(engine_named("weft"), 1);
+    ASSERT_TRUE(can_take_two_passes(stage, nullptr, false));
+    auto [first, second, work_bytes] = in_two_passes(stage, nullptr);
+    EXPECT_GE(work_bytes, box.volume() * element.bytes());
+    EXPECT_LE(work_bytes, box.volume() * element.bytes() * 5 / 4);
+    const AlignedMemory work(static_cast<std::size_t>(work_bytes));
+    std::byte* const bases[] = {memory.base(), nullptr, work.data()};
+    for (Stage* part : {&first, &second}) part->use_engine(engine_named("weft"), 1);
+    for (int field = 0; field < test::kFields; ++field) {
+      for (const Stage* part : {&first, &second}) {
+        test::run_field(*part, bases, field);
+        finish_streaming();
+      }
+      memory.expect(field, expected[field].sink, c.factor, largest_error(c, expected[field].sink));
+    }
+    memory.expect_untouched_beside_elements();
+  }
+}
+
 // In place, after the rows have been transformed: these are stored in another order then.
 TEST(TwoPasses, FollowRowsInPlace) {
   for (const std::int64_t n : {256, 320})
@@ -110,7 +144,7 @@ TEST(TwoPasses, FollowRowsInPlace) {
       along_rows.sources = source.ports();
       along_rows.sinks = sink.ports();
       Stage before(along_rows);
-      auto [first, second] = in_two_passes(stage_of(lanes, sink, sink), &before);
+      auto [first, second, work_bytes] = in_two_passes(stage_of(lanes, sink, sink), &before);
       std::byte* const bases[] = {source.base(), sink.base()};
       EXPECT_EQ(before.axis(), 1);
       for (Stage* stage : {&before, &first, &second}) {
@@ -134,7 +168,7 @@ TEST(TwoPasses, NeedBlocksThatCanBeCut) {
     const StageCase c{.shape = {rows, 16}, .axis = 0};
     const Memory source(source_slot, element, blocks, {0, 1});
     const Memory sink(kSinkSlot, element, {Box::whole(c.shape)}, {0, 1});
-    return can_take_two_passes(stage_of(c, source, sink), nullptr);
+    return can_take_two_passes(stage_of(c, source, sink), nullptr, false);
   };
   const auto cut_at = [](std::int64_t rows, std::int64_t row) {
     return std::vector<Box>{{{0, 0}, {row, 16}}, {{row, 0}, {rows, 16}}};
@@ -142,7 +176,7 @@ TEST(TwoPasses, NeedBlocksThatCanBeCut) {
   EXPECT_TRUE(can(1024, cut_at(1024, 512), kWindowSlot));
   EXPECT_TRUE(can(1024, cut_at(1024, 512), kSlotInput));
   EXPECT_FALSE(can(1024, cut_at(1024, 513), kWindowSlot)) << "cut between";
-  EXPECT_FALSE(can(1024, cut_at(1024, 512), kSinkSlot)) << "in place";
+  EXPECT_FALSE(can(1024, cut_at(1024, 512), kSinkSlot)) << "stores where others load";
   EXPECT_FALSE(can(1021, cut_at(1021, 0), kWindowSlot)) << "prime";
   EXPECT_TRUE(can_be_divided(4096, {{{0, 0}, {2048, 9}}}, {{{0, 0}, {4096, 5}}}, 0));
   EXPECT_FALSE(can_be_divided(4096, {{{0, 0}, {1366, 9}}}, {{{0, 0}, {4096, 5}}}, 0));

@@ -162,14 +162,17 @@ inline Expectation expectation_of(const StageCase& c, int field) {
   return {half, scaled};
 }
 
-inline void run_all(const Stage& stage, std::span<std::byte* const> bases, int fields) {
+inline void run_field(const Stage& stage, std::span<std::byte* const> bases, int field) {
   std::vector<std::byte> workspace(static_cast<std::size_t>(stage.workspace_bytes()) + 64);
   void* aligned = workspace.data();
   std::size_t space = workspace.size();
   std::align(64, space - 64, aligned, space);
-  for (int field = 0; field < fields; ++field)
-    for (std::size_t tile = 0; tile < stage.tiling().tiles.size(); ++tile)
-      stage.run(static_cast<std::int64_t>(tile), {bases, field}, static_cast<std::byte*>(aligned));
+  for (std::size_t tile = 0; tile < stage.tiling().tiles.size(); ++tile)
+    stage.run(static_cast<std::int64_t>(tile), {bases, field}, static_cast<std::byte*>(aligned));
+}
+
+inline void run_all(const Stage& stage, std::span<std::byte* const> bases, int fields) {
+  for (int field = 0; field < fields; ++field) run_field(stage, bases, field);
 }
 
 inline StageSpec spec_of(const StageCase& c, const Box& source_box, const Box& sink_box) {
