@@ -72,8 +72,8 @@ class Trial {
   }
 
  private:
-  static constexpr std::int64_t kFewestLanes = 64;
-  static constexpr std::int64_t kGap = 8;  // between rows, so that they do not compete
+  static constexpr std::int64_t kFewestLanes = 256;  // a tile of a pass of few rows
+  static constexpr std::int64_t kGap = 8;            // between rows, so that they do not compete
 
   double seconds(const std::vector<Stage>& stages) {
     double seconds = 0;
