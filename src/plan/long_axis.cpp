@@ -56,7 +56,8 @@ bool can_reorder(const Stage* before, const StageSpec& spec) {
   return before != nullptr && same_views(before->spec().sinks, spec.sources) &&
          same_views(spec.sources, spec.sinks) && before->spec().axis != spec.axis &&
          before->spec().slice_axis < 0 && before->spec().part == 0 &&
-         !share_a_slot(before->spec().sources, before->spec().sinks);
+         !share_a_slot(before->spec().sources, before->spec().sinks) &&
+         factors_of(before->spec().sources, spec);
 }
 
 // The extents with `axis` and another one behind it in its place.
@@ -147,9 +148,9 @@ bool can_take_two_passes(const Stage& stage, const Stage* before, bool much_memo
   if (!stage.needs_no_tile() || spec.slice_axis >= 0 || spec.part > 0 ||
       spec.source_box.dimensions() == kMaxDimensions)
     return false;
-  if (!share_a_slot(spec.sources, spec.sinks)) return factors_of(spec.sources, spec).has_value();
-  if (can_reorder(before, spec)) return factors_of(before->spec().sources, spec).has_value();
-  const bool has_memory = much_memory || (are_of_user(spec.sources) && are_of_user(spec.sinks));
+  if (can_reorder(before, spec)) return true;
+  const bool has_memory = much_memory || !share_a_slot(spec.sources, spec.sinks) ||
+                          (are_of_user(spec.sources) && are_of_user(spec.sinks));
   return has_memory && factors_of(spec.sources, spec);
 }
 

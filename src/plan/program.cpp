@@ -319,7 +319,7 @@ void Program::use_engine(const Engine& engine, int threads) {
 std::vector<std::int64_t> Program::undivided_passes() const {
   std::vector<std::int64_t> undivided;
   for (const Link& link : links) {
-    const Stage* before = nullptr;
+    const Stage* before = nullptr;  // that is surely not divided itself
     for (const Pass& pass : link.passes) {
       if (!pass.transforms()) continue;
       const Stage& stage = pass.stages.front();
@@ -328,7 +328,7 @@ std::vector<std::int64_t> Program::undivided_passes() const {
       const bool divides = can_take_two_passes(stage, before, in_place) &&
                            is_faster_in_two_passes(spec.n, spec.sink_element.precision);
       undivided.push_back(is_idle || divides ? 0 : 1);
-      before = &pass.stages.back();
+      before = divides ? nullptr : &pass.stages.back();
     }
   }
   return undivided;
