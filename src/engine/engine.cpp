@@ -59,15 +59,14 @@ std::int64_t whole_lines(std::int64_t bytes) {
 /// out of the cache by the time they are used again.
 class Trial {
  public:
-  Trial(const BatchSpec& spec, const Batch& batch, bool cold)
+  Trial(const BatchSpec& spec, std::int64_t scratch_bytes, bool cold)
       : spec_(spec),
-        batch_(batch),
         in_bytes_(whole_lines(span_bytes(spec, Side::in))),
         out_bytes_(spec.in_place ? 0 : whole_lines(span_bytes(spec, Side::out))),
         sets_(cold ? kColdBytes / (in_bytes_ + out_bytes_) + 1 : 1),
         in_(static_cast<std::size_t>(in_bytes_ * sets_)),
         out_(static_cast<std::size_t>(out_bytes_ * sets_)),
-        scratch_(static_cast<std::size_t>(batch.scratch_bytes())) {
+        scratch_(static_cast<std::size_t>(scratch_bytes)) {
     std::fill_n(out_.data(), out_.bytes(), std::byte{0});  // so that no run waits for pages
     refill();
     for (std::int64_t set = 1; set < sets_; ++set)
@@ -75,15 +74,12 @@ class Trial {
   }
 
   /// Seconds per run, averaged over `runs`, on fresh input where a run transforms what the last one
-  /// left.
-  double seconds(int runs) {
+  /// left. A run before them brings code and tables into the cache.
+  double seconds(const Batch& batch, int runs) {
     if (spec_.in_place || spec_.kind == BatchKind::c2r) refill();
+    run_next(batch);
     const double begin = now();
-    for (int run = 0; run < runs; ++run, ++next_) {
-      std::byte* in = in_.data() + next_ % sets_ * in_bytes_;
-      batch_.run(in, spec_.in_place ? in : out_.data() + next_ % sets_ * out_bytes_,
-                 scratch_.data());
-    }
+    for (int run = 0; run < runs; ++run) run_next(batch);
     return (now() - begin) / runs;
   }
 
@@ -103,10 +99,16 @@ class Trial {
   /// its result.
   double most_runs() const {
     const double digits = spec_.precision == Precision::single ? 30 : 250;
-    return std::clamp(digits / std::log10(static_cast<double>(spec_.n) + 1), 1.0, 1000.0);
+    return std::clamp(digits / std::log10(static_cast<double>(spec_.n) + 1) - 1, 1.0, 1000.0);
   }
 
  private:
+  void run_next(const Batch& batch) {
+    std::byte* in = in_.data() + next_ % sets_ * in_bytes_;
+    std::byte* out = spec_.in_place ? in : out_.data() + next_ % sets_ * out_bytes_;
+    batch.run(in, out, scratch_.data());
+    ++next_;
+  }
   void refill() {
     if (spec_.precision == Precision::single)
       fill<float>(in_.data(), in_bytes_);
@@ -115,7 +117,6 @@ class Trial {
   }
 
   BatchSpec spec_;
-  const Batch& batch_;
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;
   std::int64_t sets_;
@@ -125,26 +126,49 @@ class Trial {
   std::int64_t next_ = 0;
 };
 
-/// The minimum over rounds that are long enough for the clock, for a millisecond in all; longer
-/// where that is fewer than five, since somebody may interrupt them, but a batch that takes long
-/// itself runs twice.
-double measure(const Batch& batch, const BatchSpec& spec, bool cold) {
-  constexpr double budget_seconds = 1e-3;
+/// One engine's part in a measurement.
+struct Entry {
+  std::unique_ptr<Batch> batch;  ///< null where the engine refuses
+  double best = std::numeric_limits<double>::infinity();
+  int runs = 1;  ///< in a round, so that it is long enough for the clock
+};
+
+/// For each engine the minimum over rounds, for three milliseconds in all; longer where that is
+/// fewer than five, since somebody may interrupt them, but a batch that takes long itself runs
+/// twice. The engines take turns: a core may change its speed from one moment to the next.
+std::vector<double> measure(const BatchSpec& spec, bool cold) {
+  constexpr double budget_seconds = 3e-3;
   constexpr double most_seconds = 20e-3;
   constexpr int fewest_rounds = 5;
   constexpr double round_seconds = 2e-5;
-  const bool is_lanes = spec.in_distance == 1 && spec.out_distance == 1;
-  Trial trial(spec, batch, cold && !is_lanes && !spec.in_place);
-  const double begin = now();
-  const double first = trial.seconds(1);  // brings code and data into the cache
-  double best = std::min(first, trial.seconds(1));
-  const double runs = std::clamp(round_seconds / std::max(best, 1e-9), 1.0, trial.most_runs());
-  for (int round = 2;; ++round) {
-    const double spent = now() - begin;
-    if (spent > (round < fewest_rounds ? most_seconds : budget_seconds)) break;
-    best = std::min(best, trial.seconds(static_cast<int>(runs)));
+  std::vector<Entry> entries;
+  std::int64_t scratch_bytes = 0;
+  for (const Engine* engine : engine_table()) {
+    entries.push_back({engine->refusal(spec).empty() ? engine->make(spec) : nullptr});
+    if (const auto& batch = entries.back().batch)
+      scratch_bytes = std::max(scratch_bytes, batch->scratch_bytes());
   }
-  return best + (is_lanes && !batch.takes_rows() ? 2 * trial.copy_seconds() : 0);
+  const bool is_lanes = spec.in_distance == 1 && spec.out_distance == 1;
+  Trial trial(spec, scratch_bytes, cold && !is_lanes && !spec.in_place);
+  const auto count = static_cast<double>(entries.size());
+  const double begin = now();
+  for (int round = 0;; ++round) {
+    const double spent = (now() - begin) / count;
+    if (round >= 1 && spent > (round < fewest_rounds ? most_seconds : budget_seconds)) break;
+    for (Entry& entry : entries) {
+      if (!entry.batch) continue;
+      entry.best = std::min(entry.best, trial.seconds(*entry.batch, entry.runs));
+      if (round == 0)
+        entry.runs = static_cast<int>(
+            std::clamp(round_seconds / std::max(entry.best, 1e-9), 1.0, trial.most_runs()));
+    }
+  }
+  std::vector<double> seconds;
+  for (const Entry& entry : entries) {
+    const bool needs_tile = is_lanes && entry.batch && !entry.batch->takes_rows();
+    seconds.push_back(entry.best + (needs_tile ? 2 * trial.copy_seconds() : 0));
+  }
+  return seconds;
 }
 
 }  // namespace
@@ -175,14 +199,13 @@ const Engine& engine_named(std::string_view name) {
 double measure_batch(const Engine& engine, const BatchSpec& spec, bool cold) {
   // The lock is held while measuring: two measurements at once would slow each other.
   static std::mutex mutex;
-  static std::map<std::tuple<const Engine*, BatchSpec, bool>, double> known;
+  static std::map<std::pair<BatchSpec, bool>, std::vector<double>> known;
   const std::lock_guard lock(mutex);
-  const auto key = std::make_tuple(&engine, spec, cold);
-  const auto found = known.find(key);
-  if (found != known.end()) return found->second;
-  const double seconds = measure(*engine.make(spec), spec, cold);
-  known.emplace(key, seconds);
-  return seconds;
+  const auto key = std::make_pair(spec, cold);
+  auto found = known.find(key);
+  if (found == known.end()) found = known.emplace(key, measure(spec, cold)).first;
+  const auto place = std::ranges::find(engine_table(), &engine) - engine_table().begin();
+  return found->second[static_cast<std::size_t>(place)];
 }
 
 // Rows: two lines of neighbours fill the vector registers of any engine, however long the rows are

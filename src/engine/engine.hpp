@@ -108,10 +108,11 @@ const Engine& engine_named(std::string_view name);
 /// How many transforms a batch should have at least, for its `kind`, `precision`, `n` and strides.
 std::int64_t fewest_together(const BatchSpec& spec);
 
-/// Seconds of one run of a batch of `spec` on this rank: minimum of a few repetitions, about a
-/// millisecond in all. Rows are measured on data that comes from memory when `cold`, lanes in
-/// cache: there a tile lies, whose copies in and out are added for engines that need one. The
-/// result is remembered for the life of the process.
+/// Seconds of one run of a batch of `spec` on this rank: minimum of a few repetitions, about three
+/// milliseconds in all for each engine; infinite where the engine refuses it. Rows are measured on
+/// data that comes from memory when `cold`, lanes in cache: there a tile lies, whose copies in and
+/// out are added for engines that need one. All engines are measured at once and their results are
+/// remembered for the life of the process.
 double measure_batch(const Engine& engine, const BatchSpec& spec, bool cold = false);
 
 }  // namespace weft
