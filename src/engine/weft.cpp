@@ -158,7 +158,8 @@ class WeftBatch : public Batch {
       in_rows[i] = row(in, transform_.point_loaded(i));
       out_rows[i] = row(out, k);
       if (by != nullptr) twiddles[i] = {factor * by[k].re, factor * by[k].im};
-      in_cache[i] = keeps_rows && row(in, k) == out_rows[i];
+      in_cache[i] = (keeps_rows && row(in, k) == out_rows[i]) ||
+                    (storing.in_cache != nullptr && storing.in_cache[k]);
       any_in_cache |= in_cache[i];
     }
     return {in_rows, out_rows, by != nullptr ? twiddles : nullptr,

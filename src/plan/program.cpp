@@ -62,6 +62,14 @@ std::pair<Ports, std::int64_t> slice_ports(const State& state, int rank,
   return {{{View{kSlotSlice, 0, box, strides}, 0, -1}}, stride * bytes};
 }
 
+// `sinks` of a fused pass, with a note where what was loaded for a slice, which is as large as the
+// one between the stages, lies in the cache until its result is stored there.
+Ports with_what_is_in_cache(Ports sinks, const Ports& sources, std::int64_t slice_bytes) {
+  const bool stays = sources.size() == 1 && 2 * slice_bytes <= second_level_cache_bytes() * 5 / 8;
+  for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
+  return sinks;
+}
+
 class Builder {
  public:
   explicit Builder(ProgramProblem problem) : problem_(std::move(problem)) {
@@ -203,7 +211,8 @@ class Builder {
           slice_ports(sequence_.states[at + 1], problem_.rank, order_, slice_axis());
       pass.slice_bytes = bytes;
       pass.stages.push_back(transform_stage(at, source, slice, slice_axis()));
-      pass.stages.push_back(transform_stage(at + 1, slice, sink, slice_axis()));
+      pass.stages.push_back(
+          transform_stage(at + 1, slice, with_what_is_in_cache(sink, source, bytes), slice_axis()));
     }
     program_.links.back().passes.push_back(std::move(pass));
   }

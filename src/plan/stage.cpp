@@ -68,7 +68,10 @@ Stage::Stage(StageSpec spec)
     : axis_(spec.array_axis >= 0 ? spec.array_axis : spec.axis),
       spec_(with_joined_rows(std::move(spec))) {
   // What has just been loaded is still in cache: to go past it would only throw those lines out.
-  store_mode_ = same_views(spec_.sources, spec_.sinks) ? StoreMode::cached : spec_.store_mode;
+  const bool in_cache =
+      same_views(spec_.sources, spec_.sinks) ||
+      std::ranges::all_of(spec_.sinks, [](const Port& port) { return port.in_cache; });
+  store_mode_ = in_cache ? StoreMode::cached : spec_.store_mode;
   choose_lanes();
   choose_direct();
   tiling_ = tiling_of(lanes_);
@@ -267,7 +270,7 @@ void Stage::choose_rows() {
 std::int64_t Stage::list_bytes() const {
   std::size_t bytes = 0;
   if (rows_from_source_ || rows_to_sink_)
-    bytes = 2 * static_cast<std::size_t>(spec_.n) * sizeof(std::byte*);
+    bytes = static_cast<std::size_t>(spec_.n) * (2 * sizeof(std::byte*) + sizeof(bool));
   if (pieces_from_source_ || pieces_to_sink_)
     for (const Cell& cell : tiling_.cells)
       bytes = std::max(bytes, sizeof(Piece) * (sources_of(cell).size() + sinks_of(cell).size()));
@@ -361,6 +364,16 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
     }
 }
 
+// For each row of the result whether it is in the cache; null when none is.
+const bool* Stage::rows_in_cache(const Cell& cell, bool* memory) const {
+  bool any = false;
+  for (const Segment& segment : sinks_of(cell)) {
+    std::fill_n(memory + segment.begin, segment.count, segment.in_cache);
+    any |= segment.in_cache;
+  }
+  return any ? memory : nullptr;
+}
+
 // Where each row of the tile is on one side.
 void Stage::find_rows(std::span<const Segment> segments, const Tile& tile, const Call& call,
                       std::int64_t element_bytes, std::byte** rows) const {
@@ -406,6 +419,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
   Storing how = rows_to_sink_ ? storing() : Storing{};
+  if (how.streaming) how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(out + spec_.n));
   how.twiddles = twiddles_of(tile);
   batch.run_rows({in, rows}, {out, rows}, how, rows_from_source_ ? bytes_to_next(tile) : 0,
                  workspace + 2 * tile_bytes_ + list_bytes());
@@ -456,7 +470,9 @@ const std::byte* Stage::twiddles_of(const Tile& tile) const {
   return twiddles_.data() + j * spec_.n * spec_.sink_element.bytes();
 }
 
-Storing Stage::storing() const { return {spec_.factor, store_mode_ == StoreMode::streaming}; }
+Storing Stage::storing() const {
+  return {.factor = spec_.factor, .streaming = store_mode_ == StoreMode::streaming};
+}
 
 void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
   const Tile& tile = tiling_.tiles[static_cast<std::size_t>(tile_number)];

@@ -38,7 +38,7 @@ void append_segments(const TilingProblem& problem, const Box& cell_box, std::spa
     const View part = part_of(port.view, common, element_bytes);
     segments.push_back({part.slot, part.offset_bytes, port.field_bytes,
                         common.lower[problem.axis] - cell_box.lower[problem.axis],
-                        common.extent(problem.axis), part.strides});
+                        common.extent(problem.axis), part.strides, port.in_cache});
     if (port.chunk >= 0) chunks.push_back(port.chunk);
   }
   std::sort(segments.begin() + static_cast<std::ptrdiff_t>(first), segments.end(),

@@ -15,6 +15,7 @@ struct Port {
   View view;
   std::int64_t field_bytes = 0;  ///< from the same element of one field to the next
   int chunk = -1;  ///< of the exchange on this side; -1 where there is none to wait for or to start
+  bool in_cache = false;  ///< what lies there has just been loaded by the pass that stores to it
 };
 
 /// True when the blocks of both sides lie in the same places.
@@ -33,7 +34,8 @@ struct Segment {
   std::int64_t field_bytes = 0;   ///< from one field to the next
   std::int64_t begin = 0;         ///< position along the transformed axis
   std::int64_t count = 0;
-  Extents strides;  ///< in elements
+  Extents strides;        ///< in elements
+  bool in_cache = false;  ///< as for its Port
 };
 
 struct Cell {
