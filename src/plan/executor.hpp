@@ -122,6 +122,7 @@ class Executor {
   Vigil vigil_;
   Pace pace_{Pace::kLongestGap};  // of the polls between tiles
   std::vector<Thread> threads_;
+  Shares shares_;  // of the task that is under way
 };
 
 }  // namespace weft

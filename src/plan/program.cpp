@@ -287,6 +287,12 @@ View UserSide::view(int rank) const {
   return {slot, layout.offset(rank) * element.bytes(), layout.box(rank), layout.strides(rank)};
 }
 
+std::int64_t Task::count() const {
+  std::int64_t count = 0;
+  for (const ItemRange& range : items) count += range.last - range.first;
+  return count;
+}
+
 std::string Pass::name() const {
   if (!transforms()) return "copy";
   std::string text = "fft axis";

@@ -3,6 +3,7 @@
 // no other difference.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "plan/sequence.hpp"
+#include "plan/shares.hpp"
 #include "plan/stage.hpp"
 
 namespace weft {
@@ -18,8 +20,21 @@ namespace weft {
 struct Task {
   int last_source_chunk = -1;  ///< all chunks up to it must have arrived
   int sinks_complete = 0;  ///< after this task, this many chunks, from the first, can be started
-  std::vector<std::pair<std::int64_t, std::int64_t>> items;  ///< half-open ranges
-  int first_sink_chunk = -1;                                 ///< that is stored into
+  std::vector<ItemRange> items;
+  int first_sink_chunk = -1;  ///< that is stored into
+
+  std::int64_t count() const;  ///< of items
+  /// Calls run(item) for those at `places` among all items of the task.
+  template <class Run>
+  void for_each_item(ItemRange places, Run run) const {
+    for (const ItemRange& range : items) {
+      const std::int64_t count = range.last - range.first;
+      for (std::int64_t at = std::max<std::int64_t>(places.first, 0);
+           at < std::min(places.last, count); ++at)
+        run(range.first + at);
+      places = {places.first - count, places.last - count};
+    }
+  }
 };
 
 /// One sweep over the local array: a stage, or two that are fused: done slice by slice, with only a

@@ -53,10 +53,10 @@ class TaskMaker {
                               [&](const auto& g) { return g.first == need; });
     if (group == groups_.end()) group = groups_.insert(groups_.end(), {need, {}});
     auto& ranges = group->second;
-    if (!ranges.empty() && ranges.back().second == item)
-      ++ranges.back().second;
+    if (!ranges.empty() && ranges.back().last == item)
+      ++ranges.back().last;
     else
-      ranges.emplace_back(item, item + 1);
+      ranges.push_back({item, item + 1});
   }
 
   std::vector<Task> finish() {
@@ -76,7 +76,7 @@ class TaskMaker {
   }
 
   const Pass& pass_;
-  std::vector<std::pair<Need, std::vector<std::pair<std::int64_t, std::int64_t>>>> groups_;
+  std::vector<std::pair<Need, std::vector<ItemRange>>> groups_;
 };
 
 }  // namespace
