@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdint>
 #include <vector>
 
 #include "base/aligned_memory.hpp"

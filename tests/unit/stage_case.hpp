@@ -129,6 +129,7 @@ struct StageCase {
   int sink_blocks = 1;
   double factor = 1;
   StoreMode store_mode = StoreMode::cached;
+  bool some_in_cache = false;  ///< of the blocks of the sink
 };
 
 inline std::string text_of(const StageCase& c, const std::string& engine) {

@@ -44,6 +44,7 @@ void check_stage(Random& random, const StageCase& c, const Engine& engine) {
   const std::vector<std::byte> before = source.bytes();
   spec.sources = source.ports();
   spec.sinks = sink.ports();
+  for (Port& port : spec.sinks) port.in_cache = c.some_in_cache && random.one_in(2);
 
   Stage stage(spec);
   stage.use_engine(engine, 1);
@@ -122,7 +123,7 @@ TEST_P(StageOf, TransformsManyTilesOfLongAndPrimeLengths) {
 }
 
 // Rows of 9001 lanes begin and end anywhere in a cache line, and so do the tiles that they are cut
-// into, wide ones where the engine needs no tile.
+// into, wide ones where the engine needs no tile. Some of them may be in the cache.
 TEST_P(StageOf, TransformsRowsThatAreCutInsideLines) {
   Random random(36);
   for (const auto precision : {Precision::single, Precision::double_})
@@ -134,8 +135,10 @@ TEST_P(StageOf, TransformsRowsThatAreCutInsideLines) {
                    .source_order = {0, 1},
                    .sink_order = {0, 1},
                    .source_blocks = blocks,
+                   .sink_blocks = 2 * blocks - 1,
                    .factor = 0.5,
-                   .store_mode = StoreMode::streaming},
+                   .store_mode = StoreMode::streaming,
+                   .some_in_cache = blocks > 1},
                   engine());
 }
 
