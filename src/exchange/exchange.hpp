@@ -142,6 +142,10 @@ class Exchange {
   /// Where the block from receives[block].peer can be loaded.
   virtual View inbox(int unit, int block) const = 0;
 
+  /// Where the blocks of all ranks lie in a unit, the same on all ranks; empty where some of them
+  /// are out of reach.
+  virtual std::vector<View> places(int /*unit*/) const { return {}; }
+
   /// `call` counts the executions of the plan from 1; `bases` gives the memory of each slot.
   virtual void begin(std::int64_t call, std::span<std::byte* const> bases) = 0;
   /// Returns when the outboxes of all units may be overwritten (peers have read what they held in

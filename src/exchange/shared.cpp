@@ -64,6 +64,13 @@ WindowBlocks SharedExchange::blocks_in_window_of(int rank) const {
   return window_blocks_of(there, peers_, rank);
 }
 
+SharedExchange::Place SharedExchange::place_in(int host, const WindowBlocks& window,
+                                               const WindowBlock& there) const {
+  return {{slot_of_window(node_rank_of(host)), there.offset, there.block.box, there.strides},
+          window.field_bytes,
+          true};
+}
+
 SharedExchange::Place SharedExchange::place_of(int from, int to) const {
   if (problem_.home && from == to) return {problem_.home->view, problem_.home->field_bytes};
   const int host = problem_.returns ? to : from;
@@ -71,10 +78,7 @@ SharedExchange::Place SharedExchange::place_of(int from, int to) const {
   if (!serves(peers_, problem_, from) || !serves(peers_, problem_, to)) return {};
   const WindowBlocks window = blocks_in_window_of(host);
   for (const WindowBlock& there : window.blocks)
-    if (there.block.peer == guest)
-      return {{slot_of_window(node_rank_of(host)), there.offset, there.block.box, there.strides},
-              window.field_bytes,
-              true};
+    if (there.block.peer == guest) return place_in(host, window, there);
   throw Error(ErrorCode::internal, "a block has no place in a window");
 }
 
@@ -92,6 +96,18 @@ View SharedExchange::outbox(int unit, int block) const {
 
 View SharedExchange::inbox(int unit, int block) const {
   return view_at(received_at_[static_cast<std::size_t>(block)], unit);
+}
+
+// Homes are in arrays that others do not reach, or that they may not store to.
+std::vector<View> SharedExchange::places(int unit) const {
+  if (peers_ != Peers::all || problem_.home || problem_.shared_homes) return {};
+  std::vector<View> places;
+  for (int host = 0; host < problem_.comm->size(); ++host) {
+    const WindowBlocks window = blocks_in_window_of(host);
+    for (const WindowBlock& there : window.blocks)
+      places.push_back(view_at(place_in(host, window, there), unit));
+  }
+  return places;
 }
 
 void SharedExchange::begin(std::int64_t call, std::span<std::byte* const> /*bases*/) {

@@ -39,6 +39,7 @@ class SharedExchange final : public Exchange {
   void attach(const ExchangeBuffers& buffers) override { buffers_ = buffers; }
   View outbox(int unit, int block) const override;
   View inbox(int unit, int block) const override;
+  std::vector<View> places(int unit) const override;
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override;
   bool may_open() override;
@@ -60,6 +61,7 @@ class SharedExchange final : public Exchange {
 
   int node_rank_of(int rank) const { return problem_.node_rank_of[static_cast<std::size_t>(rank)]; }
   WindowBlocks blocks_in_window_of(int rank) const;
+  Place place_in(int host, const WindowBlocks& window, const WindowBlock& there) const;
   Place place_of(int from, int to) const;
   void find_places();
   View view_at(const Place& place, int unit) const;

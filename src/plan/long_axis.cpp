@@ -50,14 +50,10 @@ std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageS
   return factors_of(spec.n, boxes_of(sources), boxes_of(spec.sinks), spec.axis);
 }
 
-// What is transformed in place has to lie in another order before it: row j = b j1 + j2 where row
-// j1 + a j2 of the result will be. True when `before` can store it like that.
-bool can_reorder(const Stage* before, const StageSpec& spec) {
-  return before != nullptr && same_views(before->spec().sinks, spec.sources) &&
-         same_views(spec.sources, spec.sinks) && before->spec().axis != spec.axis &&
-         before->spec().slice_axis < 0 && before->spec().part == 0 &&
-         !share_a_slot(before->spec().sources, before->spec().sinks) &&
-         factors_of(before->spec().sources, spec);
+// Of rows that a stage before reorders: by what all ranks know.
+std::optional<Factors> factors_of(const Predecessor& before, const StageSpec& spec) {
+  const Boxes boxes = boxes_of(before.places);
+  return factors_of(spec.n, boxes, boxes, spec.axis);
 }
 
 // The extents with `axis` and another one behind it in its place.
@@ -112,10 +108,10 @@ bool are_of_weft(const std::vector<Port>& ports) {
 /// Where the first pass leaves its results.
 enum class Between { sources, sinks, work };
 
-Between between(const StageSpec& spec, const Stage* before) {
-  if (!share_a_slot(spec.sources, spec.sinks))
-    return are_of_weft(spec.sources) ? Between::sources : Between::sinks;
-  return can_reorder(before, spec) ? Between::sinks : Between::work;
+Between between(const StageSpec& spec, bool reordered) {
+  if (reordered) return Between::sinks;
+  if (share_a_slot(spec.sources, spec.sinks)) return Between::work;
+  return are_of_weft(spec.sources) ? Between::sources : Between::sinks;
 }
 
 // An array of the work slot for `box`, with axes in the order of `like`, and its bytes.
@@ -143,63 +139,109 @@ bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::v
   return factors_of(n, before, after, axis).has_value();
 }
 
-bool can_take_two_passes(const Stage& stage, const Stage* before, bool much_memory) {
+bool can_reorder(const Predecessor& before, const Stage& stage) {
+  if (before.stage == nullptr || before.places.empty()) return false;
+  const StageSpec& rows = before.stage->spec();
+  const StageSpec& spec = stage.spec();
+  const int dimensions = before.places.front().view.box.dimensions();
+  if (rows.source_box.dimensions() != dimensions || spec.source_box.dimensions() != dimensions ||
+      !same_views(spec.sources, spec.sinks) || rows.axis == spec.axis || rows.slice_axis >= 0 ||
+      rows.part > 0 || share_a_slot(rows.sources, before.places))
+    return false;
+  const std::optional<Factors> factors = factors_of(before, spec);
+  return factors && can_be_cut(boxes_of(rows.sources), spec.axis, factors->b);
+}
+
+bool can_take_two_passes(const Stage& stage, const Predecessor& before, bool much_memory) {
   const StageSpec& spec = stage.spec();
   if (!stage.needs_no_tile() || spec.slice_axis >= 0 || spec.part > 0 ||
       spec.source_box.dimensions() == kMaxDimensions)
     return false;
-  if (can_reorder(before, spec)) return true;
+  if (can_reorder(before, stage)) return true;
   const bool has_memory = much_memory || !share_a_slot(spec.sources, spec.sinks) ||
                           (are_of_user(spec.sources) && are_of_user(spec.sinks));
   return has_memory && factors_of(spec.sources, spec);
 }
 
-TwoPasses in_two_passes(const Stage& stage, Stage* before) {
+namespace {
+
+// Cuts the axis of n = a b rows: sources into rows b j1 + j2, sinks into rows k1 + a k2.
+class Cutter {
+ public:
+  Cutter(int axis, const Factors& factors) : axis_(axis), factors_(factors) {}
+
+  void cut_box(Box& box) const {
+    View view{0, 0, box, Extents::filled(box.dimensions(), 1)};
+    cut_slow_first(view, axis_, factors_.b);
+    box = view.box;
+  }
+  std::vector<Port> sources(const std::vector<Port>& ports) const {
+    return each_cut(ports, [&](View& view) { cut_slow_first(view, axis_, factors_.b); });
+  }
+  std::vector<Port> sinks(const std::vector<Port>& ports) const {
+    return each_cut(ports, [&](View& view) { cut_fast_first(view, axis_, factors_.a); });
+  }
+
+ private:
+  int axis_;
+  Factors factors_;
+};
+
+// `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies.
+Stage reordered(const Stage& stage, const std::vector<Port>& places, int axis,
+                const Cutter& cutter) {
+  StageSpec spec = stage.spec();
+  spec.array_axis = stage.axis();
+  if (spec.axis > axis) ++spec.axis;
+  cutter.cut_box(spec.source_box);
+  cutter.cut_box(spec.sink_box);
+  spec.sources = cutter.sources(spec.sources);
+  const int chunk = spec.sinks.front().chunk;
+  spec.sinks.clear();
+  for (Port place : cutter.sinks(places)) {
+    const Box mine = intersect(place.view.box, spec.sink_box);
+    if (mine.empty()) continue;
+    place.view = part_of(place.view, mine, spec.sink_element.bytes());
+    place.chunk = chunk;
+    spec.sinks.push_back(place);
+  }
+  return Stage(std::move(spec));
+}
+
+}  // namespace
+
+TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   StageSpec first = stage.spec();
   first.array_axis = stage.axis();
   first.part = 1;
+  const int axis = first.axis;
+  const bool reorders = can_reorder(before, stage);
+  const std::optional<Factors> factors =
+      reorders ? factors_of(before, first) : factors_of(first.sources, first);
+  if (reorders && !before.stage->spec().source_box.empty())
+    *before.stage = reordered(*before.stage, before.places, axis, Cutter(axis, *factors));
   StageSpec second = first;
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
-  const int axis = first.axis;
-  const Between place = between(first, before);
-  const bool reorders = place == Between::sinks && share_a_slot(first.sources, first.sinks);
-  const auto [a, b] = *factors_of(reorders ? before->spec().sources : first.sources, first);
-  const auto cut_source = [&, step = b](View& view) { cut_slow_first(view, axis, step); };
-  const auto cut_sink = [&, step = a](View& view) { cut_fast_first(view, axis, step); };
-  const auto cut_box = [&](Box& box) {
-    View view{0, 0, box, Extents::filled(box.dimensions(), 1)};
-    cut_source(view);
-    box = view.box;
-  };
+  const Cutter cutter(axis, *factors);
   for (StageSpec* spec : {&first, &second}) {
-    cut_box(spec->source_box);
-    cut_box(spec->sink_box);
+    cutter.cut_box(spec->source_box);
+    cutter.cut_box(spec->sink_box);
   }
-  const std::vector<Port> sinks = each_cut(first.sinks, cut_sink);
-  if (reorders) {
-    StageSpec spec = before->spec();
-    spec.array_axis = before->axis();
-    if (spec.axis > axis) ++spec.axis;
-    cut_box(spec.source_box);
-    cut_box(spec.sink_box);
-    spec.sources = each_cut(spec.sources, cut_source);
-    spec.sinks = without_chunks(sinks);
-    *before = Stage(std::move(spec));
-  }
-  const std::vector<Port> sources = reorders ? sinks : each_cut(first.sources, cut_source);
-  first.sources = reorders ? without_chunks(sources) : sources;
-  first.sinks = without_chunks(place == Between::sources ? sources : sinks);
+  const Between place = between(first, reorders);
+  const std::vector<Port> sinks = cutter.sinks(first.sinks);
+  first.sources = reorders ? cutter.sinks(first.sources) : cutter.sources(first.sources);
+  first.sinks = without_chunks(place == Between::sources ? first.sources : sinks);
   std::int64_t work_bytes = 0;
   if (place == Between::work)
     std::tie(first.sinks, work_bytes) =
-        work_ports(first.sink_box, sources.front().view, first.sink_element.bytes());
+        work_ports(first.sink_box, first.sources.front().view, first.sink_element.bytes());
   second.sources = first.sinks;
   second.sinks = sinks;
-  first.n = a;
-  second.n = b;
+  first.n = factors->a;
+  second.n = factors->b;
   second.axis = first.twiddle_axis = axis + 1;
-  first.twiddle_n = a * b;
+  first.twiddle_n = factors->a * factors->b;
   first.factor = 1;
   second.keep_source = false;
   return {Stage(std::move(first)), Stage(std::move(second)), work_bytes};

@@ -24,11 +24,21 @@ std::vector<std::int64_t> rows_in_passes(std::int64_t n, Precision precision);
 bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::vector<Box>& after,
                     int axis);
 
+/// The stage before another one, which may store its rows in another order.
+struct Predecessor {
+  Stage* stage = nullptr;    ///< null where there is none
+  std::vector<Port> places;  ///< all memory that they may lie in, also in windows of peers
+};
+
+/// True when `before` can store the rows that `stage` transforms in place as two passes need them:
+/// row j = b j1 + j2 where row j1 + a j2 of the result will be.
+bool can_reorder(const Predecessor& before, const Stage& stage);
+
 /// True when `stage` can be done in two passes: its engine takes rows of lanes, and its blocks can
-/// be cut. In place they need a stage just before, null if there is none, which can store its rows
-/// in another order, or memory between them: that is always there for users' arrays, and for
-/// windows of the plan, which are as large, with `much_memory`.
-bool can_take_two_passes(const Stage& stage, const Stage* before, bool much_memory);
+/// be cut. In place they need a stage before it that can reorder its rows, or memory between them:
+/// that is always there for users' arrays, and for windows of the plan, which are as large, with
+/// `much_memory`.
+bool can_take_two_passes(const Stage& stage, const Predecessor& before, bool much_memory);
 
 struct TwoPasses {
   Stage first;
@@ -38,7 +48,7 @@ struct TwoPasses {
 
 /// What `stage` does as two stages, one after the other, if it can. The axis of n = a b rows
 /// becomes two: the first stage transforms a rows that are b apart, the second b. Changes the stage
-/// before where that saves memory between them.
-TwoPasses in_two_passes(const Stage& stage, Stage* before);
+/// before if it can reorder the rows, also where this rank has none of them.
+TwoPasses in_two_passes(const Stage& stage, const Predecessor& before);
 
 }  // namespace weft

@@ -52,8 +52,8 @@ class Trial {
     spec.store_mode = StoreMode::streaming;
     one_.emplace_back(spec);
     one_.back().use_engine(engine_named("weft"), 1);
-    if (!can_take_two_passes(one_.back(), nullptr, false)) return;
-    auto [first, second, work_bytes] = in_two_passes(one_.back(), nullptr);
+    if (!can_take_two_passes(one_.back(), {}, false)) return;
+    auto [first, second, work_bytes] = in_two_passes(one_.back(), {});
     for (Stage* stage : {&first, &second}) {
       stage->use_engine(engine_named("weft"), 1);
       two_.push_back(std::move(*stage));

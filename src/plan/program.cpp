@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
-#include "plan/long_axis.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -80,6 +79,8 @@ class Builder {
     order_ = forward ? problem_.source.layout.order() : problem_.sink.layout.order();
     choose_factor_axis();
     program_.in_place = problem_.source.slot == problem_.sink.slot;
+    program_.fields = problem_.fields;
+    program_.chunks = problem_.chunks;
   }
 
   Program build() {
@@ -331,17 +332,43 @@ void Program::use_engine(const Engine& engine, int threads) {
   for (Stage* stage : transform_stages()) stage->use_engine(engine, threads);
 }
 
-std::vector<std::int64_t> Program::undivided_passes() const {
+// The stage that ends the pass before, if `stage` reads what it has stored.
+Predecessor before_within_link(Stage* last, const Stage& stage) {
+  if (last == nullptr || !same_views(last->spec().sinks, stage.spec().sources)) return {};
+  return {last, last->spec().sinks};
+}
+
+Predecessor Program::before_exchange(std::size_t link) {
+  if (link == 0 || chunks > 1 || links[link].passes.size() != 1 || links[link - 1].passes.empty())
+    return {};
+  const Exchange& brings = *links[link - 1].exchange;
+  const Exchange* const returns = links[link].exchange.get();
+  Predecessor before;
+  const std::vector<View> places = brings.places(0);
+  if (!returns || places != returns->places(0)) return before;
+  const std::vector<View> next_field = fields > 1 ? brings.places(1) : places;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    before.places.push_back({places[i], next_field[i].offset_bytes - places[i].offset_bytes, -1});
+  Stage& last = links[link - 1].passes.back().stages.back();
+  before.stage = last.needs_no_tile() ? nullptr : &last;
+  return before;
+}
+
+std::vector<std::int64_t> Program::undivided_passes() {
   std::vector<std::int64_t> undivided;
-  for (const Link& link : links) {
-    const Stage* before = nullptr;  // that is surely not divided itself
-    for (const Pass& pass : link.passes) {
+  for (std::size_t number = 0; number < links.size(); ++number) {
+    Stage* before = nullptr;  // that is surely not divided itself
+    for (Pass& pass : links[number].passes) {
       if (!pass.transforms()) continue;
       const Stage& stage = pass.stages.front();
       const StageSpec& spec = stage.spec();
       const bool is_idle = spec.source_box.empty();
-      const bool divides = can_take_two_passes(stage, before, in_place) &&
-                           is_faster_in_two_passes(spec.n, spec.sink_element.precision);
+      const bool is_slow = !is_faster_in_two_passes(spec.n, spec.sink_element.precision);
+      const bool reorders = can_reorder(before_exchange(number), stage) &&
+                            (is_idle || (stage.needs_no_tile() && !is_slow));
+      undivided.push_back(reorders ? 0 : 1);
+      const bool divides =
+          !is_slow && can_take_two_passes(stage, before_within_link(before, stage), in_place);
       undivided.push_back(is_idle || divides ? 0 : 1);
       before = divides ? nullptr : &pass.stages.back();
     }
@@ -351,29 +378,35 @@ std::vector<std::int64_t> Program::undivided_passes() const {
 
 void Program::finish(const std::vector<std::int64_t>& undivided, int threads) {
   auto stays = undivided.begin();
-  for (Link& link : links) {
+  for (std::size_t number = 0; number < links.size(); ++number) {
     std::vector<Pass> passes;
-    for (Pass& pass : link.passes) {
-      if (!pass.transforms() || *stays++ != 0) {
+    for (Pass& pass : links[number].passes) {
+      const bool reorders = pass.transforms() && *stays++ == 0;
+      const bool divides = pass.transforms() && *stays++ == 0;
+      if (!reorders && !divides) {
         passes.push_back(std::move(pass));
         continue;
       }
-      const Engine& engine = *pass.stages.front().engine();
-      Stage* const before = passes.empty() ? nullptr : &passes.back().stages.back();
+      const Engine* const engine = pass.stages.front().engine();
+      Stage* const last = passes.empty() ? nullptr : &passes.back().stages.back();
+      const Predecessor before =
+          reorders ? before_exchange(number) : before_within_link(last, pass.stages.front());
       auto [first, second, bytes] = in_two_passes(pass.stages.front(), before);
       work_bytes = std::max(work_bytes, bytes);
-      const bool reordered = before != nullptr && before->engine() == nullptr;
-      if (reordered) before->use_engine(engine, threads);
+      const bool is_new =
+          before.stage && before.stage->spec().transforms && !before.stage->engine();
+      if (is_new) before.stage->use_engine(*engine, threads);
       for (Stage* stage : {&first, &second}) {
-        stage->use_engine(engine, threads);
+        stage->use_engine(*engine, threads);
         passes.emplace_back();
         passes.back().stages.push_back(std::move(*stage));
         passes.back().layout = pass.layout;
       }
     }
-    link.passes = std::move(passes);
-    for (Pass& pass : link.passes) pass.tasks = tasks_of(pass);
+    links[number].passes = std::move(passes);
   }
+  for (Link& link : links)
+    for (Pass& pass : link.passes) pass.tasks = tasks_of(pass);
 }
 
 Program make_program(ProgramProblem problem) { return Builder(std::move(problem)).build(); }

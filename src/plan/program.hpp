@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/long_axis.hpp"
 #include "plan/sequence.hpp"
 #include "plan/shares.hpp"
 #include "plan/stage.hpp"
@@ -60,17 +61,25 @@ struct Program {
   std::vector<Link> links;
   std::int64_t work_bytes = 0;
   bool in_place = false;
+  int fields = 1;
+  int chunks = 1;
 
   std::int64_t workspace_bytes() const;  ///< tiles of one thread
   std::int64_t slice_bytes() const;      ///< slice of one thread
   std::vector<Stage*> transform_stages();
   /// Plans all batches with `engine`.
   void use_engine(const Engine& engine, int threads);
-  /// For each pass that transforms, 0 where it is better done in two, else 1.
-  std::vector<std::int64_t> undivided_passes() const;
+  /// For each pass that transforms two numbers: 0 where it is better done in two, else 1; first if
+  /// the pass on the other side of the exchange reorders its rows, then if that does not.
+  std::vector<std::int64_t> undivided_passes();
   /// Does those in two that are 0 here, and finds the tasks; the last step before it can be
   /// executed.
   void finish(const std::vector<std::int64_t>& undivided, int threads);
+
+ private:
+  /// The last pass before the exchange before link `link`, if that has one pass, whose results go
+  /// back to where the exchange has brought them from: all ranks' rows are in windows then.
+  Predecessor before_exchange(std::size_t link);
 };
 
 /// One side of the whole transform as the user sees it.

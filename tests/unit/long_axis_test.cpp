@@ -53,7 +53,7 @@ void check_two_passes(const StageCase& c, int source_slot, bool in_blocks) {
   for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field].source);
   const std::vector<std::byte> before = source.bytes();
 
-  auto [first, second, work_bytes] = in_two_passes(stage_of(c, source, sink), nullptr);
+  auto [first, second, work_bytes] = in_two_passes(stage_of(c, source, sink), {});
   std::vector<std::byte*> bases(kSlots, nullptr);
   bases[static_cast<std::size_t>(source_slot)] = source.base();
   bases[kSinkSlot] = sink.base();
@@ -103,8 +103,8 @@ TEST(TwoPasses, WorkInPlace) {
     spec.keep_source = false;
     Stage stage(spec);
     stage.use_engine(engine_named("weft"), 1);
-    ASSERT_TRUE(can_take_two_passes(stage, nullptr, false));
-    auto [first, second, work_bytes] = in_two_passes(stage, nullptr);
+    ASSERT_TRUE(can_take_two_passes(stage, {}, false));
+    auto [first, second, work_bytes] = in_two_passes(stage, {});
     EXPECT_GE(work_bytes, box.volume() * element.bytes());
     EXPECT_LE(work_bytes, box.volume() * element.bytes() * 5 / 4);
     const AlignedMemory work(static_cast<std::size_t>(work_bytes));
@@ -144,7 +144,8 @@ TEST(TwoPasses, FollowRowsInPlace) {
       along_rows.sources = source.ports();
       along_rows.sinks = sink.ports();
       Stage before(along_rows);
-      auto [first, second, work_bytes] = in_two_passes(stage_of(lanes, sink, sink), &before);
+      auto [first, second, work_bytes] =
+          in_two_passes(stage_of(lanes, sink, sink), {&before, sink.ports()});
       std::byte* const bases[] = {source.base(), sink.base()};
       EXPECT_EQ(before.axis(), 1);
       for (Stage* stage : {&before, &first, &second}) {
@@ -162,13 +163,86 @@ TEST(TwoPasses, FollowRowsInPlace) {
     }
 }
 
+// Two ranks, each with half of the rows first and some of the lanes then, which lie in the windows
+// of both: each stores its rows in another order, into both windows, even if it has no lanes then.
+TEST(TwoPasses, FollowRowsOfAllRanksInTheirWindows) {
+  constexpr std::int64_t n = 512;
+  constexpr std::int64_t lanes = 40;
+  for (const std::int64_t cut : {16, 40}) {
+    const StageCase rows{.shape = {n, lanes}, .axis = 1};
+    const StageCase columns{.shape = {n, lanes}, .axis = 0, .factor = 0.5};
+    const Element element{Precision::double_, true};
+    std::vector<Memory> inputs;
+    std::vector<Memory> windows;
+    std::vector<Port> places;
+    std::vector<test::Field> signal;
+    for (int field = 0; field < test::kFields; ++field)
+      signal.push_back(test::sampled(rows.shape, field, true));
+    for (const int rank : {0, 1}) {
+      const std::int64_t first = rank * n / 2;
+      const std::int64_t last = first + n / 2;
+      inputs.emplace_back(kSlotInput, element, std::vector<Box>{{{first, 0}, {last, lanes}}},
+                          std::vector{0, 1});
+      windows.emplace_back(
+          kWindowSlot + rank, element,
+          std::vector<Box>{{{first, 0}, {last, cut}}, {{first, cut}, {last, lanes}}},
+          std::vector{0, 1});
+      for (int field = 0; field < test::kFields; ++field)
+        inputs.back().fill(field, signal[static_cast<std::size_t>(field)]);
+      for (const Port& port : windows.back().ports()) places.push_back(port);
+    }
+    std::vector<Stage> before;
+    std::vector<Stage> after;
+    for (const int rank : {0, 1}) {
+      const Box mine = inputs[static_cast<std::size_t>(rank)].ports().front().view.box;
+      StageSpec along_rows = spec_of(rows, mine, mine);
+      along_rows.sources = inputs[static_cast<std::size_t>(rank)].ports();
+      along_rows.sinks = windows[static_cast<std::size_t>(rank)].ports();
+      before.emplace_back(along_rows);
+      const Box tall = rank == 0 ? Box{{0, 0}, {n, cut}} : Box{{0, cut}, {n, lanes}};
+      StageSpec along_columns = spec_of(columns, tall, tall);
+      for (const Port& port : places)
+        if (!intersect(port.view.box, tall).empty()) along_columns.sources.push_back(port);
+      along_columns.sinks = along_columns.sources;
+      along_columns.keep_source = false;
+      Stage stage(along_columns);
+      stage.use_engine(engine_named("weft"), 1);
+      const Predecessor predecessor{&before.back(), places};
+      ASSERT_TRUE(can_reorder(predecessor, stage));
+      auto [first, second, work_bytes] = in_two_passes(stage, predecessor);
+      EXPECT_EQ(work_bytes, 0);
+      after.push_back(std::move(first));
+      after.push_back(std::move(second));
+    }
+    const auto run = [&](Stage& stage, std::size_t rank) {
+      std::vector<std::byte*> bases(kSlots + 1, nullptr);
+      bases[kSlotInput] = inputs[rank].base();
+      bases[kWindowSlot] = windows[0].base();
+      bases[kWindowSlot + 1] = windows[1].base();
+      stage.use_engine(engine_named("weft"), 1);
+      test::run_all(stage, bases, test::kFields);
+      finish_streaming();
+    };
+    for (std::size_t rank = 0; rank < 2; ++rank) run(before[rank], rank);
+    for (std::size_t stage = 0; stage < 4; ++stage) run(after[stage], stage / 2);
+    for (int field = 0; field < test::kFields; ++field) {
+      const test::Field half =
+          test::direct_sum(signal[static_cast<std::size_t>(field)], 1, -1, lanes);
+      const test::Field expected = test::direct_sum(half, 0, -1, n);
+      for (Memory& window : windows)
+        window.expect(field, expected, columns.factor, largest_error(columns, expected));
+    }
+    for (Memory& window : windows) window.expect_untouched_beside_elements();
+  }
+}
+
 TEST(TwoPasses, NeedBlocksThatCanBeCut) {
   const auto can = [](std::int64_t rows, std::vector<Box> blocks, int source_slot) {
     const Element element{Precision::double_, true};
     const StageCase c{.shape = {rows, 16}, .axis = 0};
     const Memory source(source_slot, element, blocks, {0, 1});
     const Memory sink(kSinkSlot, element, {Box::whole(c.shape)}, {0, 1});
-    return can_take_two_passes(stage_of(c, source, sink), nullptr, false);
+    return can_take_two_passes(stage_of(c, source, sink), {}, false);
   };
   const auto cut_at = [](std::int64_t rows, std::int64_t row) {
     return std::vector<Box>{{{0, 0}, {row, 16}}, {{row, 0}, {rows, 16}}};
