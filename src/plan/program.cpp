@@ -69,6 +69,12 @@ Ports with_what_is_in_cache(Ports sinks, const Ports& sources, std::int64_t slic
   return sinks;
 }
 
+// The stage that ends the pass before, if `stage` reads what it has stored.
+Predecessor before_within_link(Stage* last, const Stage& stage) {
+  if (last == nullptr || !same_views(last->spec().sinks, stage.spec().sources)) return {};
+  return {last, last->spec().sinks};
+}
+
 class Builder {
  public:
   explicit Builder(ProgramProblem problem) : problem_(std::move(problem)) {
@@ -332,20 +338,14 @@ void Program::use_engine(const Engine& engine, int threads) {
   for (Stage* stage : transform_stages()) stage->use_engine(engine, threads);
 }
 
-// The stage that ends the pass before, if `stage` reads what it has stored.
-Predecessor before_within_link(Stage* last, const Stage& stage) {
-  if (last == nullptr || !same_views(last->spec().sinks, stage.spec().sources)) return {};
-  return {last, last->spec().sinks};
-}
-
 Predecessor Program::before_exchange(std::size_t link) {
   if (link == 0 || chunks > 1 || links[link].passes.size() != 1 || links[link - 1].passes.empty())
     return {};
   const Exchange& brings = *links[link - 1].exchange;
   const Exchange* const returns = links[link].exchange.get();
-  Predecessor before;
   const std::vector<View> places = brings.places(0);
-  if (!returns || places != returns->places(0)) return before;
+  if (!returns || places != returns->places(0)) return {};
+  Predecessor before;
   const std::vector<View> next_field = fields > 1 ? brings.places(1) : places;
   for (std::size_t i = 0; i < places.size(); ++i)
     before.places.push_back({places[i], next_field[i].offset_bytes - places[i].offset_bytes, -1});
@@ -363,12 +363,14 @@ std::vector<std::int64_t> Program::undivided_passes() {
       const Stage& stage = pass.stages.front();
       const StageSpec& spec = stage.spec();
       const bool is_idle = spec.source_box.empty();
-      const bool is_slow = !is_faster_in_two_passes(spec.n, spec.sink_element.precision);
+      const auto gains = [&] {
+        return is_faster_in_two_passes(spec.n, spec.sink_element.precision);
+      };
       const bool reorders = can_reorder(before_exchange(number), stage) &&
-                            (is_idle || (stage.needs_no_tile() && !is_slow));
+                            (is_idle || (stage.needs_no_tile() && gains()));
       undivided.push_back(reorders ? 0 : 1);
       const bool divides =
-          !is_slow && can_take_two_passes(stage, before_within_link(before, stage), in_place);
+          can_take_two_passes(stage, before_within_link(before, stage), in_place) && gains();
       undivided.push_back(is_idle || divides ? 0 : 1);
       before = divides ? nullptr : &pass.stages.back();
     }
