@@ -144,9 +144,10 @@ bool can_reorder(const Predecessor& before, const Stage& stage) {
   const StageSpec& rows = before.stage->spec();
   const StageSpec& spec = stage.spec();
   const int dimensions = before.places.front().view.box.dimensions();
-  if (rows.source_box.dimensions() != dimensions || spec.source_box.dimensions() != dimensions ||
-      !same_views(spec.sources, spec.sinks) || rows.axis == spec.axis || rows.slice_axis >= 0 ||
-      rows.part > 0 || share_a_slot(rows.sources, before.places))
+  if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
+      spec.source_box.dimensions() != dimensions || !same_views(spec.sources, spec.sinks) ||
+      rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0 ||
+      share_a_slot(rows.sources, before.places))
     return false;
   const std::optional<Factors> factors = factors_of(before, spec);
   return factors && can_be_cut(boxes_of(rows.sources), spec.axis, factors->b);

@@ -296,7 +296,7 @@ View UserSide::view(int rank) const {
 
 std::int64_t Task::count() const {
   std::int64_t count = 0;
-  for (const ItemRange& range : items) count += range.last - range.first;
+  for (const ItemRange& range : items) count += range.count();
   return count;
 }
 

@@ -29,11 +29,10 @@ struct Task {
   template <class Run>
   void for_each_item(ItemRange places, Run run) const {
     for (const ItemRange& range : items) {
-      const std::int64_t count = range.last - range.first;
       for (std::int64_t at = std::max<std::int64_t>(places.first, 0);
-           at < std::min(places.last, count); ++at)
+           at < std::min(places.last, range.count()); ++at)
         run(range.first + at);
-      places = {places.first - count, places.last - count};
+      places = {places.first - range.count(), places.last - range.count()};
     }
   }
 };

@@ -1,7 +1,7 @@
 // Shares: the items of a task are dealt out to the threads of a rank in parts, each of neighbouring
 // items: neighbours share lines of the cache, or a core fetches some of the other's, which would
-// then travel back and forth between cores (axis 0 of 64^3 r2c on 2 threads: item by item 0.24 ms,
-// in parts 0.09).
+// then travel back and forth between cores (axis 0 of 64^3 r2c on 2 threads: in short runs as
+// threads become free 0.24 ms, in parts 0.09).
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@ struct ItemRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
   bool empty() const noexcept { return first >= last; }
+  std::int64_t count() const noexcept { return last - first; }
 };
 
 class Shares {
