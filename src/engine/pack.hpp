@@ -98,8 +98,28 @@ template <class Real>
   else
     _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask), (__m512d)pack);
 }
+/// The first `reals` of what lies at `from`, and zeros.
+template <class Real>
+[[gnu::always_inline]] inline Pack<Real> load_part(const Real* from, std::int64_t reals) {
+  const auto mask = (1U << reals) - 1;
+  if constexpr (sizeof(Real) == 4)
+    return (Pack<Real>)_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
+  else
+    return (Pack<Real>)_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), from);
+}
 #else
 inline constexpr bool kHasSeams = false;
+
+template <class Real>
+inline void store_part(Real* to, const Pack<Real>& pack, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) to[i] = pack[i];
+}
+template <class Real>
+inline Pack<Real> load_part(const Real* from, std::int64_t reals) {
+  Pack<Real> pack{};
+  for (std::int64_t i = 0; i < reals; ++i) pack[i] = from[i];
+  return pack;
+}
 #endif
 
 /// Complex numbers that follow one another in `low` and `high`, with their parts apart.

@@ -294,19 +294,18 @@ class WeftBatch : public Batch {
     }
   }
 
+  // Of a pack; fewer than it has.
   static Column<Real> first_lanes(const Real* from, std::int64_t lanes) {
-    Column<Real> column{};
-    for (std::int64_t i = 0; i < lanes; ++i) {
-      column.re[i] = from[2 * i];
-      column.im[i] = from[2 * i + 1];
-    }
-    return column;
+    constexpr std::int64_t pack = kWidth<Real>;
+    const std::int64_t low = std::min(2 * lanes, pack);
+    return split<Real>(load_part(from, low), load_part(from + pack, 2 * lanes - low));
   }
   static void store_first_lanes(const Column<Real>& column, Real* to, std::int64_t lanes) {
-    for (std::int64_t i = 0; i < lanes; ++i) {
-      to[2 * i] = column.re[i];
-      to[2 * i + 1] = column.im[i];
-    }
+    constexpr std::int64_t pack = kWidth<Real>;
+    const std::int64_t reals = std::min(2 * lanes, pack);
+    const auto [low, high] = joined<Real>(column);
+    store_part(to, low, 0, reals);
+    store_part(to + pack, high, 0, 2 * lanes - reals);
   }
 
   // z = a + i b has Z[k] = A[k] + i B[k], and the conjugate of Z[n - k] is A[k] - i B[k].
