@@ -39,6 +39,7 @@ struct Home {
 struct SharedHomes {
   std::vector<Home> sends;     ///< of the blocks of redistribution_between().sends
   std::vector<Home> receives;  ///< likewise
+  std::vector<Home> all;       ///< of the blocks of all ranks, host by host
 };
 
 /// One redistribution to be carried out, for all fields. `unit` below counts field * chunks +

@@ -98,10 +98,15 @@ View SharedExchange::inbox(int unit, int block) const {
   return view_at(received_at_[static_cast<std::size_t>(block)], unit);
 }
 
-// Homes are in arrays that others do not reach, or that they may not store to.
+// Homes of one rank are in an array that others do not reach.
 std::vector<View> SharedExchange::places(int unit) const {
-  if (peers_ != Peers::all || problem_.home || problem_.shared_homes) return {};
+  if (peers_ != Peers::all || problem_.home) return {};
   std::vector<View> places;
+  if (const auto& homes = problem_.shared_homes) {
+    for (const Home& home : homes->all)
+      places.push_back(view_at({home.view, home.field_bytes}, unit));
+    return places;
+  }
   for (int host = 0; host < problem_.comm->size(); ++host) {
     const WindowBlocks window = blocks_in_window_of(host);
     for (const WindowBlock& there : window.blocks)

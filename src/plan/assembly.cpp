@@ -194,7 +194,7 @@ std::pair<UserSide, UserSide> AnyPlan::Implementation::sides_at(int rank,
   return {std::move(source), std::move(sink)};
 }
 
-// Of exchange `number`; none when any of this rank's blocks has none.
+// Of exchange `number`; none when any block of any rank has none.
 std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direction,
                                                                  std::size_t number) const {
   const std::vector<Hop>& hops = way(direction).hops;
@@ -203,23 +203,20 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
   if (!host) return std::nullopt;
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const auto home = [&](int sender, int receiver, const Box& box) {
-    const int rank = *host == Host::sender ? sender : receiver;
-    const auto [source, sink] = sides_at(rank, direction);
-    return shared_home_of(sequence, hop.action, *host, resolved.input_layout.order(), source, sink,
-                          rank, box);
-  };
-  const Redistribution blocks = redistribution_between(hop.from, hop.to, comm.rank());
+  const bool sends = *host == Host::sender;
   SharedHomes homes;
-  for (const Block& block : blocks.sends) {
-    const std::optional<Home> one = home(comm.rank(), block.peer, block.box);
-    if (!one) return std::nullopt;
-    homes.sends.push_back(*one);
-  }
-  for (const Block& block : blocks.receives) {
-    const std::optional<Home> one = home(block.peer, comm.rank(), block.box);
-    if (!one) return std::nullopt;
-    homes.receives.push_back(*one);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const auto [source, sink] = sides_at(rank, direction);
+    const Redistribution blocks = redistribution_between(hop.from, hop.to, rank);
+    for (const Block& block : sends ? blocks.sends : blocks.receives) {
+      const std::optional<Home> home =
+          shared_home_of(sequence, hop.action, *host, resolved.input_layout.order(), source, sink,
+                         rank, block.box);
+      if (!home) return std::nullopt;
+      homes.all.push_back(*home);
+      if (rank == comm.rank()) (sends ? homes.sends : homes.receives).push_back(*home);
+      if (block.peer == comm.rank()) (sends ? homes.receives : homes.sends).push_back(*home);
+    }
   }
   return homes;
 }

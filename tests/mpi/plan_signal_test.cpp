@@ -244,6 +244,11 @@ TEST(LargeSignals, AModeOfALongAxisBecomesAPeakAndAModeAgain) {
     options.input.grid = options.output.grid = {testing::world().size(), 1};
     expect_mode_to_become_a_peak({2048, 66}, {1000, 65}, options);
   }
+  Options options;
+  options.shared_arrays = true;
+  expect_mode_to_become_a_peak({2048, 66}, {1000, 65}, options);
+  options.input.grid = options.output.grid = {testing::world().size(), 1};
+  expect_mode_to_become_a_peak({2048, 66}, {1000, 65}, options);
 }
 
 TEST(LargeSignals, ACosineBecomesAPeakAndACosineAgain) {
