@@ -52,6 +52,13 @@ struct Piece {
 /// All elements of one side of a batch, in pieces.
 using Pieces = std::span<const Piece>;
 
+/// What is known of rows that are loaded: those that are transformed after them lie `next` bytes
+/// behind them, or 0 where that is not known; `in_cache`: they are in the cache.
+struct Loading {
+  std::int64_t next = 0;
+  bool in_cache = false;
+};
+
 /// How results are stored: multiplied by `factor`, past the cache if `streaming`. With `twiddles`,
 /// for run_rows() only, element k of each transform is also multiplied by the k-th of these complex
 /// numbers, of the precision of the batch; with `in_cache`, likewise, element k of all transforms
@@ -76,10 +83,9 @@ class Batch {
   /// True when run_rows() may be called too: for c2c of lanes, whose distances are 1.
   virtual bool takes_rows() const { return false; }
   /// run() with rows that lie anywhere. The rows of `out` may be those of `in`, but a lane may not
-  /// lie where another one does. The rows that are to be transformed next lie `next` bytes after
-  /// those of `in`; 0 when that is not known.
+  /// lie where another one does.
   virtual void run_rows(const RowsOfLanes& /*in*/, const RowsOfLanes& /*out*/,
-                        const Storing& /*storing*/, std::int64_t /*next*/,
+                        const Loading& /*loading*/, const Storing& /*storing*/,
                         void* /*scratch*/) const {}
 
   /// run() on pieces, instead of what the BatchSpec says of strides, if the engine takes_pieces();

@@ -78,8 +78,8 @@ class WeftBatch : public Batch {
     return spec_.kind == BatchKind::c2c && spec_.in_distance == 1 && spec_.out_distance == 1;
   }
 
-  void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
-                std::int64_t next, void* scratch) const override {
+  void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
+                const Storing& storing, void* scratch) const override {
     auto* work = static_cast<Column<Real>*>(scratch);
     auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
     const Arranged rows = arranged(in, out, storing, seam + spec_.n);
@@ -94,10 +94,11 @@ class WeftBatch : public Batch {
                       .in_cache = rows.in_cache,
                       .seam = seam,
                       .opens = true};
-    const std::int64_t next_reals = next / static_cast<std::int64_t>(sizeof(Real));
+    const std::int64_t next_reals = loading.next / static_cast<std::int64_t>(sizeof(Real));
     constexpr std::int64_t pack = kWidth<Real>;
-    const std::int64_t together = pack * transform_.packs_for(from.compete, compete(out));
-    const std::int64_t lanes_of_next = next == 0 ? 0 : together;
+    const std::int64_t together =
+        loading.in_cache ? pack : pack * transform_.packs_for(from.compete, compete(out));
+    const std::int64_t lanes_of_next = loading.next == 0 ? 0 : together;
     const auto lanes_from = [&](std::int64_t begin) {
       return std::min(together, (spec_.count - begin) / pack * pack);
     };
@@ -107,7 +108,7 @@ class WeftBatch : public Batch {
       const std::int64_t after = first + lanes;
       const bool is_last = after + pack > spec_.count;
       from.next = is_last ? next_reals : 2 * after;
-      from.next_reals = 2 * (is_last ? lanes_of_next : lanes_from(after));
+      from.next_reals = loading.in_cache ? 0 : 2 * (is_last ? lanes_of_next : lanes_from(after));
       transform_.run(work, from, to, static_cast<int>(lanes / pack));
       first = after;
       from.first = to.first = 2 * first;

@@ -40,6 +40,9 @@ bool any_in(const Ports& ports, int slot) {
                      [&](const Port& port) { return port.view.slot == slot; });
 }
 
+// What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
+bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
+
 // The slice across `slice_axis` between two fused stages, with rows an odd number of cache lines
 // apart, and its bytes.
 std::pair<Ports, std::int64_t> slice_ports(const State& state, int rank,
@@ -58,13 +61,15 @@ std::pair<Ports, std::int64_t> slice_ports(const State& state, int rank,
     stride = (lines | 1) * kLine / bytes;
   }
   if (box.empty()) stride = 0;
-  return {{{View{kSlotSlice, 0, box, strides}, 0, -1}}, stride * bytes};
+  const std::int64_t slice_bytes = stride * bytes;
+  const View view{kSlotSlice, 0, box, strides};
+  return {{{view, 0, -1, stays_in_cache(slice_bytes)}}, slice_bytes};
 }
 
 // `sinks` of a fused pass, with a note where what was loaded for a slice, which is as large as the
 // one between the stages, lies in the cache until its result is stored there.
 Ports with_what_is_in_cache(Ports sinks, const Ports& sources, std::int64_t slice_bytes) {
-  const bool stays = sources.size() == 1 && 2 * slice_bytes <= second_level_cache_bytes() * 5 / 8;
+  const bool stays = sources.size() == 1 && stays_in_cache(2 * slice_bytes);
   for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
   return sinks;
 }

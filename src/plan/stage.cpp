@@ -421,8 +421,10 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   Storing how = rows_to_sink_ ? storing() : Storing{};
   if (how.streaming) how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(out + spec_.n));
   how.twiddles = twiddles_of(tile);
-  batch.run_rows({in, rows}, {out, rows}, how, rows_from_source_ ? bytes_to_next(tile) : 0,
-                 workspace + 2 * tile_bytes_ + list_bytes());
+  Loading loading{.in_cache = true};  // as a tile is
+  if (rows_from_source_)
+    loading = {.next = bytes_to_next(tile), .in_cache = sources_of(cell).front().in_cache};
+  batch.run_rows({in, rows}, {out, rows}, loading, how, workspace + 2 * tile_bytes_ + list_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);
 }
 

@@ -15,7 +15,7 @@ struct Port {
   View view;
   std::int64_t field_bytes = 0;  ///< from the same element of one field to the next
   int chunk = -1;  ///< of the exchange on this side; -1 where there is none to wait for or to start
-  bool in_cache = false;  ///< what lies there has just been loaded by the pass that stores to it
+  bool in_cache = false;  ///< what lies there has just been loaded or stored by the same pass
 };
 
 /// True when the blocks of both sides lie in the same places.
