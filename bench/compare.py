@@ -162,10 +162,11 @@ def run(arguments, settings) -> dict:
     left_out: list[dict] = []
     libraries = choose_libraries(arguments, settings, left_out)
     before = results.read_json(arguments.output) if appends(arguments) else {}
+    command = shlex.join(["bench/compare.py", *sys.argv[1:]])
     outcome = {
         "date": datetime.date.today().isoformat(),
         "machine": machine.describe(settings.build),
-        "commands": before.get("commands", []) + [shlex.join(["bench/compare.py", *sys.argv[1:]])],
+        "commands": [one for one in before.get("commands", []) if one != command] + [command],
         "rows": before.get("rows", []),
         "left_out": left_out,
     }
