@@ -96,8 +96,10 @@ class WeftBatch : public Batch {
                       .opens = true};
     const std::int64_t next_reals = loading.next / static_cast<std::int64_t>(sizeof(Real));
     constexpr std::int64_t pack = kWidth<Real>;
+    // Long pieces are for memory, also where all is stored by way of the cache.
+    const bool one_pack = loading.in_cache && kHasSeams;
     const std::int64_t together =
-        loading.in_cache ? pack : pack * transform_.packs_for(from.compete, compete(out));
+        one_pack ? pack : pack * transform_.packs_for(from.compete, compete(out));
     const std::int64_t lanes_of_next = loading.next == 0 ? 0 : together;
     const auto lanes_from = [&](std::int64_t begin) {
       return std::min(together, (spec_.count - begin) / pack * pack);
