@@ -8,6 +8,7 @@
 
 #include "engine/column_transform.hpp"
 #include "engine/engine.hpp"
+#include "engine/root.hpp"
 #include "engine/sheet.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
