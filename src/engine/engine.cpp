@@ -55,17 +55,19 @@ std::int64_t whole_lines(std::int64_t bytes) {
   return (bytes + line - 1) / line * line;
 }
 
-/// Buffers for the runs of one measurement: several sets, one after another, when they are to be
-/// out of the cache by the time they are used again.
+/// Buffers for the runs of one measurement: inputs in several sets, one after another, when they
+/// are to be out of the cache by the time they are used again. Results go to a tile or a slice in
+/// the cache: with results past it, 256^3 c2c in single precision took MKL (46 ms) where Weft
+/// takes 38.
 class Trial {
  public:
   Trial(const BatchSpec& spec, std::int64_t scratch_bytes, bool cold)
       : spec_(spec),
         in_bytes_(whole_lines(span_bytes(spec, Side::in))),
         out_bytes_(spec.in_place ? 0 : whole_lines(span_bytes(spec, Side::out))),
-        sets_(cold ? kColdBytes / (in_bytes_ + out_bytes_) + 1 : 1),
+        sets_(cold ? kColdBytes / in_bytes_ + 1 : 1),
         in_(static_cast<std::size_t>(in_bytes_ * sets_)),
-        out_(static_cast<std::size_t>(out_bytes_ * sets_)),
+        out_(static_cast<std::size_t>(out_bytes_)),
         scratch_(static_cast<std::size_t>(scratch_bytes)) {
     std::fill_n(out_.data(), out_.bytes(), std::byte{0});  // so that no run waits for pages
     refill();
@@ -105,7 +107,7 @@ class Trial {
  private:
   void run_next(const Batch& batch) {
     std::byte* in = in_.data() + next_ % sets_ * in_bytes_;
-    std::byte* out = spec_.in_place ? in : out_.data() + next_ % sets_ * out_bytes_;
+    std::byte* out = spec_.in_place ? in : out_.data();
     batch.run(in, out, scratch_.data());
     ++next_;
   }
@@ -119,7 +121,7 @@ class Trial {
   BatchSpec spec_;
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;
-  std::int64_t sets_;
+  std::int64_t sets_;  ///< of inputs
   AlignedMemory in_;
   AlignedMemory out_;
   AlignedMemory scratch_;
