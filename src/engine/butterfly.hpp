@@ -60,6 +60,11 @@ template <class Real>
   return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
 }
 
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> operator*(const Column<Real>& a, const Column<Real>& b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
 /// Calls body(integral_constant 0), ..., body(integral_constant kEnd - 1).
 template <int kEnd, class Body>
 [[gnu::always_inline]] inline void unrolled(Body body) {

@@ -83,11 +83,12 @@ std::vector<int> cheapest_radices(std::int64_t n) {
   return best;
 }
 
-// What lies `first` reals behind the beginning of the row.
+// What lies `first` reals behind the beginning of the row, the second half `high` behind that.
 template <class Real>
-[[gnu::always_inline]] inline Column<Real> load_lanes(const Real* const* row, std::int64_t first) {
+[[gnu::always_inline]] inline Column<Real> load_lanes(const Real* const* row, std::int64_t first,
+                                                      std::int64_t high) {
   const Real* const from = *row + first;
-  return split<Real>(load_pack(from), load_pack(from + kWidth<Real>));
+  return split<Real>(load_pack(from), load_pack(from + high));
 }
 
 // The same of rows that are loaded soon.
@@ -297,8 +298,8 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
 template <class Real>
 void ColumnTransform<Real>::run(const Call& call) const {
   const LanesIn<Real>& in = call.in;
-  if (in.rows != nullptr && !loads_and_stores())
-    for (std::int64_t j = 0; j < n_; ++j) call.work[j] = load_lanes(in.rows + j, in.first);
+  if (in.rows != nullptr && !loads())
+    for (std::int64_t j = 0; j < n_; ++j) call.work[j] = load_lanes(in.rows + j, in.first, in.high);
   if (chirp_.transform) run_chirp(call.work);
   if (!passes_.empty()) descend(0, call.work, call);
   if (call.out.rows != nullptr && !loads_and_stores()) store_all(call.work, call.out);
@@ -322,8 +323,8 @@ void ColumnTransform<Real>::store_all(const Column<Real>* work, const LanesOut<R
 template <class Real>
 auto ColumnTransform<Real>::run_of(std::size_t number, const Call& call) const -> Run {
   const Pass& pass = passes_[number];
+  if (number == 0 && call.in.rows != nullptr && loads()) return pass.load;
   if (!loads_and_stores()) return pass.run;
-  if (number == 0 && call.in.rows != nullptr) return pass.load;
   if (number + 1 == passes_.size() && call.out.rows != nullptr)
     return pass.store[static_cast<std::size_t>(call.out.store)];
   return pass.run;
@@ -401,7 +402,8 @@ void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
       call.fetch->piece();
       if (ahead != 0) fetch_rows<kRadix, 2 * kWidth<Real>>(rows + ahead, first);
       Column<Real> x[kRadix];
-      unrolled<kRadix>([&](auto q) WEFT_INLINE { x[q] = load_lanes(rows + q, first); });
+      unrolled<kRadix>([&](auto q)
+                           WEFT_INLINE { x[q] = load_lanes(rows + q, first, call.in.high); });
       butterfly<kRadix>(x);
       store_turned<kRadix>(x, twiddles, data + pack * call.pack_columns + j, step);
     }

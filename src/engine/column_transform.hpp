@@ -16,7 +16,8 @@
 namespace weft {
 
 /// Signals next to each other, as many as a pack has: a complex element of all of them at
-/// row + first. `rows` are in the order in which they are loaded: first that of point_loaded(0).
+/// row + first, or that of the second half of them `high` reals behind it. `rows` are in the order
+/// in which they are loaded: first that of point_loaded(0).
 template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
@@ -24,8 +25,9 @@ struct LanesIn {
   bool compete = false;                   ///< the rows, for the same few lines of the cache
   bool ends_inside_lines = false;         ///< of the cache
   std::int64_t first = 0;                 ///< reals
-  std::int64_t next = 0;                  ///< like `first`, of the lanes that will be loaded next
-  std::int64_t next_reals = 0;            ///< so many of each row; 0 when they are not known
+  std::int64_t high = kWidth<Real>;
+  std::int64_t next = 0;        ///< like `first`, of the lanes that will be loaded next
+  std::int64_t next_reals = 0;  ///< so many of each row; 0 when they are not known
 };
 
 /// How lanes are stored: `streamed`, past the cache, to addresses that are aligned to packs;
@@ -80,9 +82,11 @@ class ColumnTransform {
   }
 
   /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
-  void run(Column<Real>* work, Fetch<Real> fetch = {}) const {
+  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch); }
+  /// The same of what `in` has, if it has rows.
+  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real> fetch) const {
     fetch.long_pieces = long_pieces_;
-    run({work, {}, {}, 1, work_columns(), &fetch, 0});
+    run({work, in, {}, 1, work_columns(), &fetch, 0});
   }
   /// The same from `in` to `out`, which may be the same memory, for several packs of lanes next to
   /// each other, each of which has work_columns() of `work`. Without rows of one of them the
@@ -136,7 +140,8 @@ class ColumnTransform {
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool fit(int packs) const noexcept;
   bool would_displace(bool in_competes) const;
-  bool loads_and_stores() const { return passes_.size() > 1 && passes_.front().load != nullptr; }
+  bool loads() const { return !passes_.empty() && passes_.front().load != nullptr; }
+  bool loads_and_stores() const { return loads() && passes_.size() > 1; }
   Run run_of(std::size_t pass, const Call& call) const;
   void run(const Call& call) const;
   void run_passes(std::size_t first, std::size_t last, Column<Real>* data, const Call& call) const;

@@ -148,11 +148,12 @@ template <class Real>
           pick(lanes, std::integral_constant<int, 1>{})};
 }
 
-/// Turns the square of kWidth packs about its diagonal: lane j of pack i changes places with lane i
-/// of pack j. One step for each bit of the indices.
-template <class Real, int kStep = 1>
+/// Turns squares of kSide packs about their diagonal: lane j of pack i changes places with lane i
+/// of pack j. A pack has lanes of one square or, next to each other, of several. One step for each
+/// bit of the indices.
+template <class Real, int kSide = kWidth<Real>, int kStep = 1>
 [[gnu::always_inline]] inline void transpose(Pack<Real>* square) {
-  if constexpr (kStep < kWidth<Real>) {
+  if constexpr (kStep < kSide) {
     constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real>>{};
     const auto mix = [&]<int... kLanes>(Pack<Real> & a, Pack<Real> & b,
                                         std::integer_sequence<int, kLanes...>) WEFT_INLINE {
@@ -164,9 +165,9 @@ template <class Real, int kStep = 1>
       b = second;
     };
 #pragma GCC unroll 16
-    for (int i = 0; i < kWidth<Real>; ++i)
+    for (int i = 0; i < kSide; ++i)
       if ((i & kStep) == 0) mix(square[i], square[i + kStep], lanes);
-    transpose<Real, 2 * kStep>(square);
+    transpose<Real, kSide, 2 * kStep>(square);
   }
 }
 

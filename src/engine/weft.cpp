@@ -4,11 +4,14 @@
 // the even and the odd points of one, are the parts of a complex signal. It is made for batches in
 // cache: all of a signal's columns lie in scratch.
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "engine/column_transform.hpp"
 #include "engine/engine.hpp"
+#include "engine/next_rows.hpp"
 #include "engine/root.hpp"
+#include "engine/row_batch.hpp"
 #include "engine/sheet.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
@@ -18,9 +21,6 @@ namespace {
 
 /// Longer signals outgrow the cache, where others are better.
 constexpr std::int64_t kLongest = 32768;
-
-/// Rows that take more are not fetched ahead: they would displace what is transformed.
-constexpr std::int64_t kMostFetchedBytes = 1024 * 1024;
 
 /// Real signals whose columns take more are done in halves, since those of a pair would displace
 /// from a core's L1 what is loaded and stored (rows of 256 points: 39 -> 32 cycles for 8 results,
@@ -36,14 +36,17 @@ class WeftBatch : public Batch {
                    spec.n * static_cast<std::int64_t>(sizeof(Column<Real>)) > kPairBytes),
         transform_(in_halves_ ? spec.n / 2 : spec.n, spec.direction) {
     if (in_halves_) prepare_halves();
+    if (RowBatch<Real>::takes(spec)) rows_ = std::make_unique<RowBatch<Real>>(spec);
   }
 
   std::int64_t scratch_bytes() const override {
-    return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-           spec_.n *
-               static_cast<std::int64_t>(
-                   2 * sizeof(void*) +
-                   (takes_rows() ? sizeof(Pack<Real>) + sizeof(Twiddle<Real>) + sizeof(bool) : 0));
+    const std::int64_t bytes =
+        work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
+        spec_.n *
+            static_cast<std::int64_t>(
+                2 * sizeof(void*) +
+                (takes_rows() ? sizeof(Pack<Real>) + sizeof(Twiddle<Real>) + sizeof(bool) : 0));
+    return std::max(bytes, rows_ ? rows_->scratch_bytes() : 0);
   }
 
   void run(void* in, void* out, void* scratch) const override {
@@ -56,6 +59,9 @@ class WeftBatch : public Batch {
   }
 
   void run_pieces(Pieces in, Pieces out, const Storing& storing, void* scratch) const override {
+    const auto is_contiguous = [](const Piece& piece) { return piece.stride == 1; };
+    if (rows_ && std::ranges::all_of(in, is_contiguous) && std::ranges::all_of(out, is_contiguous))
+      return rows_->run(in, out, storing, scratch);
     auto* work = static_cast<Column<Real>*>(scratch);
     const bool in_pairs = spec_.kind != BatchKind::c2c && !in_halves_;
     const std::int64_t together = kWidth<Real> * (in_pairs ? 2 : 1);
@@ -209,31 +215,10 @@ class WeftBatch : public Batch {
     return bits % kPackBytes == 0;
   }
 
-  // The rows that are read next, as many as are transformed at once, even if they are another
-  // batch's.
-  class NextRows {
-   public:
-    explicit NextRows(const Job& job, std::int64_t together, int parts) {
-      for (const Piece& piece : job.in) {
-        reals_ = std::max(reals_, piece.count * parts);
-        if (piece.stride != 1 || count_ + together > kMost) {
-          count_ = 0;
-          return;
-        }
-        const auto* base = reinterpret_cast<const Real*>(piece.base);
-        for (std::int64_t i = 0; i < together; ++i)
-          rows_[count_++] = base + (job.first + together + i) * piece.distance * parts;
-      }
-      if (count_ * reals_ * static_cast<std::int64_t>(sizeof(Real)) > kMostFetchedBytes) count_ = 0;
-    }
-    Fetch<Real> fetch() const { return {rows_, count_, 0, reals_}; }
-
-   private:
-    static constexpr std::int64_t kMost = 8 * kWidth<Real>;
-    const Real* rows_[kMost];
-    std::int64_t count_ = 0;
-    std::int64_t reals_ = 0;
-  };
+  // The signals that are read after `job`.
+  static NextRows<Real> next_rows(const Job& job, std::int64_t together, int parts) {
+    return {job.in, job.first + together, together, parts};
+  }
 
   /// Signals `first` and following; `parts` is the number of reals of an element. May be empty.
   template <class Value>
@@ -276,7 +261,7 @@ class WeftBatch : public Batch {
     Column<Real>* const work = job.work;
     read_complex(job, job.first,
                  [&](std::int64_t j, const Column<Real>& column) WEFT_INLINE { work[j] = column; });
-    transform_.run(work, NextRows(job, kWidth<Real>, 2).fetch());
+    transform_.run(work, next_rows(job, kWidth<Real>, 2).fetch());
     write_complex(job, job.first, [&](std::int64_t k) WEFT_INLINE {
       const Column<Real>& z = work[transform_.position(k)];
       return Column<Real>{job.factor * z.re, job.factor * z.im};
@@ -345,7 +330,7 @@ class WeftBatch : public Batch {
     const std::int64_t h = spec_.n / 2;
     read_real(job, job.first,
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { points[j] = pack; });
-    transform_.run(work, NextRows(job, kWidth<Real>, 1).fetch());
+    transform_.run(work, next_rows(job, kWidth<Real>, 1).fetch());
     const Real half = job.factor / 2;
     const Twiddle<Real>* const roots = roots_.data();
     const std::int64_t* const places = places_.data();
@@ -377,7 +362,7 @@ class WeftBatch : public Batch {
       x = {even.re - odd.im, even.im + odd.re};
       other = {even.re + odd.im, odd.re - even.im};
     }
-    transform_.run(work, NextRows(job, kWidth<Real>, 2).fetch());
+    transform_.run(work, next_rows(job, kWidth<Real>, 2).fetch());
     write_real(job, job.first, [&](std::int64_t j) WEFT_INLINE {
       return points[2 * transform_.position(j / 2) + j % 2];
     });
@@ -392,7 +377,7 @@ class WeftBatch : public Batch {
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].re = pack; });
     read_real(job, second,
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].im = pack; });
-    transform_.run(work, NextRows(job, 2 * kWidth<Real>, 1).fetch());
+    transform_.run(work, next_rows(job, 2 * kWidth<Real>, 1).fetch());
     const auto mirrored = [&](std::int64_t k) WEFT_INLINE -> const Column<Real>& {
       return work[transform_.position(k == 0 ? 0 : spec_.n - k)];
     };
@@ -432,7 +417,7 @@ class WeftBatch : public Batch {
         other = {other.re + b.im, other.im + b.re};
       }
     });
-    transform_.run(work, NextRows(job, 2 * kWidth<Real>, 2).fetch());
+    transform_.run(work, next_rows(job, 2 * kWidth<Real>, 2).fetch());
     write_real(job, job.first,
                [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].re; });
     write_real(job, second,
@@ -442,8 +427,9 @@ class WeftBatch : public Batch {
   BatchSpec spec_;
   bool in_halves_;
   ColumnTransform<Real> transform_;
-  std::vector<Twiddle<Real>> roots_;  // for real signals in halves: w^k or its conjugate
-  std::vector<std::int64_t> places_;  // likewise: of Z[k], periodic
+  std::unique_ptr<RowBatch<Real>> rows_;  // does rows; null where their length does not suit it
+  std::vector<Twiddle<Real>> roots_;      // for real signals in halves: w^k or its conjugate
+  std::vector<std::int64_t> places_;      // likewise: of Z[k], periodic
 };
 
 class WeftEngine : public Engine {

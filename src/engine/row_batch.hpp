@@ -1,0 +1,56 @@
+// RowBatch: what the engine "weft" does with rows, signals that are contiguous, if their length
+// suits a RowTransform. The even and the odd points of a real row are the parts of a complex one.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/row_transform.hpp"
+
+namespace weft {
+
+template <class Real>
+class RowBatch {
+ public:
+  static bool takes(const BatchSpec& spec);
+  explicit RowBatch(const BatchSpec& spec);
+
+  std::int64_t scratch_bytes() const;
+  /// As Batch::run_pieces().
+  void run(Pieces in, Pieces out, const Storing& storing, void* scratch) const;
+
+ private:
+  static constexpr int kParts = RowTransform<Real>::kParts;
+  static constexpr int kRows = RowTransform<Real>::kRows;
+
+  /// The rows of one call of the transform, and the scratch memory.
+  struct Job;
+  /// Where the rows of a job lie: the upper half of a pack of them is `high` reals behind the
+  /// lower.
+  struct Rows {
+    Real* low;
+    std::int64_t high;
+  };
+  static Rows rows_of(const Job& job, const Piece& piece, int parts);
+  static Rows whole_rows(Real* rows, std::int64_t reals);
+
+  Rows rows_in(const Job& job, Pieces in) const;
+  template <class Put>
+  void run_complex(const Job& job, const LanesIn<Real>& in, const Fetch<Real>& fetch,
+                   const Rows& to, Put put) const;
+  template <class Put>
+  void run_r2c(const Job& job, const LanesIn<Real>& in, const Fetch<Real>& fetch, const Rows& to,
+               Put put) const;
+  void read_c2r(const Job& job, const Rows& in) const;
+  template <class Fill>
+  void store(const Job& job, Pieces out, Fill fill) const;
+
+  BatchKind kind_;
+  std::int64_t count_;
+  std::int64_t in_reals_;  // of a row
+  std::int64_t out_reals_;
+  RowTransform<Real> transform_;
+  std::vector<Column<Real>> roots_;  // for real rows: w^k or its conjugate, kParts at a time
+};
+
+}  // namespace weft

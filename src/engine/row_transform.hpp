@@ -1,0 +1,88 @@
+// RowTransform: the transform of rows one by one, or of two at once in single precision. The lanes
+// of its columns are parts of a row: lane p of column j is point j * kParts + p, so that columns
+// are loaded as they lie in memory and few of them fill L1. What is left after their transform is
+// done kParts columns at a time, turned about in registers (Bailey, J. Supercomputing 4, 1990: the
+// six steps, with steps 4 to 6 in one).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/column_transform.hpp"
+
+namespace weft {
+
+template <class Real>
+class RowTransform {
+ public:
+  /// Points next to each other that a column has of each row, and rows of which it has them.
+  static constexpr int kParts = kPackBytes / 8;
+  static constexpr int kRows = kWidth<Real> / kParts;
+
+  static bool takes(std::int64_t n) { return n % (kParts * kParts) == 0; }
+
+  RowTransform(std::int64_t n, Direction direction);
+
+  std::int64_t n() const noexcept { return n_; }
+  std::int64_t columns() const noexcept { return n_ / kParts; }
+  /// Columns that run() needs.
+  std::int64_t work_columns() const noexcept { return parts_.work_columns(); }
+  /// The order in which the columns of `in.rows` are loaded: rows[i] is column column_loaded(i).
+  std::int64_t column_loaded(std::int64_t i) const noexcept { return parts_.point_loaded(i); }
+
+  /// Transforms what `in` loads, or what is in work[0], ..., work[columns() - 1] where it has no
+  /// rows; goes on with `fetch` meanwhile. Calls put(k, column) for each kParts frequencies from k
+  /// on.
+  template <class Put>
+  [[gnu::always_inline]] void run(Column<Real>* work, const LanesIn<Real>& in,
+                                  const Fetch<Real>& fetch, Put put) const {
+    parts_.run(work, in, fetch);
+    const Column<Real>* twiddles = twiddles_.data();
+    const std::int64_t* at = positions_.data();
+    for (std::int64_t k = 0; k < columns(); k += kParts) {
+      Pack<Real> re[kParts];
+      Pack<Real> im[kParts];
+      unrolled<kParts>([&](auto i) WEFT_INLINE { re[i] = work[at[i]].re; });
+      transpose<Real, kParts>(re);
+      unrolled<kParts>([&](auto i) WEFT_INLINE { im[i] = work[at[i]].im; });
+      transpose<Real, kParts>(im);
+      Column<Real> x[kParts];
+      x[0] = {re[0], im[0]};
+      unrolled<kParts - 1>([&](auto p) WEFT_INLINE {
+        x[p + 1] = Column<Real>{re[p + 1], im[p + 1]} * twiddles[p];
+      });
+      butterfly<kParts>(x);
+      unrolled<kParts>([&](auto q) WEFT_INLINE { put(begins_[q] + k, x[q]); });
+      at += kParts;
+      twiddles += kParts - 1;
+    }
+  }
+
+ private:
+  std::int64_t n_;
+  ColumnTransform<Real> parts_;
+  std::vector<std::int64_t> positions_;  // of the frequencies of parts
+  std::vector<Column<Real>> twiddles_;   // of lanes 1 and following, kParts frequencies at a time
+  std::int64_t begins_[kParts];          // frequencies that the last butterfly has, but for k
+};
+
+template <class Real>
+RowTransform<Real>::RowTransform(std::int64_t n, Direction direction)
+    : n_(n), parts_(n / kParts, direction) {
+  const bool forward = direction == Direction::forward;
+  for (std::int64_t k = 0; k < columns(); k += kParts) {
+    for (int i = 0; i < kParts; ++i) positions_.push_back(parts_.position(k + i));
+    for (int p = 1; p < kParts; ++p) {
+      Column<Real> column;
+      for (int lane = 0; lane < kWidth<Real>; ++lane) {
+        const Twiddle<Real> w = root<Real>(p * (k + lane % kParts), n);
+        column.re[lane] = w.re;
+        column.im[lane] = forward ? w.im : -w.im;
+      }
+      twiddles_.push_back(column);
+    }
+  }
+  for (int q = 0; q < kParts; ++q) begins_[q] = columns() * (forward ? q : (kParts - q) % kParts);
+}
+
+}  // namespace weft

@@ -1,0 +1,164 @@
+// RowBatch, the part of the engine "weft" that does rows one by one, against direct sums in long
+// double: every kind, lengths of one column of parts and more, one of them with a large prime
+// factor, odd numbers of rows, any alignment, with a factor, stored past the cache or not.
+#include "engine/row_batch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/aligned_memory.hpp"
+#include "oracle.hpp"
+
+namespace weft {
+namespace {
+
+using test::Value;
+
+struct Case {
+  BatchKind kind;
+  Direction direction;
+  std::int64_t n;
+  std::int64_t count;
+  std::int64_t misfit;  ///< reals by which rows miss a cache line
+  Storing storing;
+};
+
+std::string to_string(const Case& c) {
+  const char* kinds[] = {"c2c", "r2c", "c2r"};
+  return std::string(kinds[static_cast<int>(c.kind)]) +
+         (c.direction == Direction::forward ? " forward" : " backward") +
+         " n=" + std::to_string(c.n) + " count=" + std::to_string(c.count) +
+         " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "");
+}
+
+/// Row `t` as the definition takes it: for c2r the whole signal, of which a batch reads a half.
+test::Field signal(const Case& c, std::int64_t t) {
+  test::Field field(Shape{c.n});
+  for (std::int64_t j = 0; j < c.n; ++j) {
+    const bool is_mirrored = c.kind == BatchKind::c2r && 2 * j > c.n;
+    const std::int64_t from = is_mirrored ? c.n - j : j;
+    const bool is_real =
+        c.kind == BatchKind::r2c || (c.kind == BatchKind::c2r && (from == 0 || 2 * from == c.n));
+    const long double im = is_real ? 0 : test::sample({from, t}, 0, 1);
+    field({j}) = {test::sample({from, t}, 0, 0), is_mirrored ? -im : im};
+  }
+  return field;
+}
+
+/// One side of a batch: rows of `points`, with something between them that must stay as it is.
+template <class Real>
+class Side {
+ public:
+  Side(const Case& c, BatchKind half, BatchKind real)
+      : points_(c.kind == half ? c.n / 2 + 1 : c.n),
+        parts_(c.kind == real ? 1 : 2),
+        distance_(points_ + 3),
+        misfit_(c.misfit),
+        memory_(static_cast<std::size_t>(c.count * distance_ * parts_ + 16) * sizeof(Real)) {
+    std::fill_n(reals(), size(), kCanary);
+  }
+  std::int64_t points() const { return points_; }
+  int parts() const { return parts_; }
+  std::int64_t distance() const { return distance_; }
+  Real* at(std::int64_t t, std::int64_t j) {
+    return reals() + misfit_ + (t * distance_ + j) * parts_;
+  }
+  Piece piece() { return {reinterpret_cast<std::byte*>(at(0, 0)), 0, points_, 1, distance_}; }
+  std::int64_t untouched() { return std::count(reals(), reals() + size(), kCanary); }
+  std::int64_t size() const { return static_cast<std::int64_t>(memory_.bytes() / sizeof(Real)); }
+
+ private:
+  static constexpr Real kCanary = -77.5;
+  Real* reals() { return reinterpret_cast<Real*>(memory_.data()); }
+
+  std::int64_t points_;
+  int parts_;
+  std::int64_t distance_;
+  std::int64_t misfit_;
+  AlignedMemory memory_;
+};
+
+template <class Real>
+void expect_transformed(const Case& c) {
+  SCOPED_TRACE(to_string(c));
+  Side<Real> in(c, BatchKind::c2r, BatchKind::r2c);
+  Side<Real> out(c, BatchKind::r2c, BatchKind::c2r);
+  for (std::int64_t t = 0; t < c.count; ++t) {
+    const test::Field from = signal(c, t);
+    for (std::int64_t j = 0; j < in.points(); ++j) {
+      in.at(t, j)[0] = static_cast<Real>(from({j}).real());
+      if (in.parts() == 2) in.at(t, j)[1] = static_cast<Real>(from({j}).imag());
+    }
+    // They count as zero.
+    if (c.kind == BatchKind::c2r)
+      in.at(t, 0)[1] = in.at(t, c.n / 2)[1] = std::numeric_limits<Real>::quiet_NaN();
+  }
+  const RowBatch<Real> batch(
+      {.kind = c.kind,
+       .direction = c.direction,
+       .precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
+       .n = c.n,
+       .count = c.count,
+       .in_distance = in.distance(),
+       .out_distance = out.distance()});
+  const AlignedMemory scratch(static_cast<std::size_t>(batch.scratch_bytes()));
+  const Piece from = in.piece();
+  const Piece to = out.piece();
+  batch.run({&from, 1}, {&to, 1}, c.storing, scratch.data());
+  const auto points = static_cast<long double>(c.n);
+  const long double allowed =
+      6 * std::sqrt(points) * (4 + std::log2(points)) * std::numeric_limits<Real>::epsilon();
+  const int sign = c.direction == Direction::forward ? -1 : 1;
+  for (std::int64_t t = 0; t < c.count; ++t) {
+    const test::Field wanted = test::direct_sum(signal(c, t), 0, sign, out.points());
+    long double worst = 0;
+    for (std::int64_t k = 0; k < out.points(); ++k) {
+      const Value got(out.at(t, k)[0], out.parts() == 2 ? out.at(t, k)[1] : 0);
+      const Value want = static_cast<long double>(c.storing.factor) * wanted({k});
+      worst = std::max(worst, std::abs(got - want));
+    }
+    EXPECT_LE(worst, allowed) << "row " << t;
+  }
+  EXPECT_EQ(out.untouched(), out.size() - c.count * out.points() * out.parts());
+}
+
+template <class Real>
+void expect_all_transformed() {
+  const struct {
+    BatchKind kind;
+    Direction direction;
+  } kinds[] = {{BatchKind::c2c, Direction::forward},
+               {BatchKind::c2c, Direction::backward},
+               {BatchKind::r2c, Direction::forward},
+               {BatchKind::c2r, Direction::backward}};
+  constexpr std::int64_t kParts = RowTransform<Real>::kParts;
+  for (const auto& [kind, direction] : kinds)
+    for (const std::int64_t squares : {1, 2, 3, 5, 9, 67}) {
+      const std::int64_t n = squares * kParts * kParts * (kind == BatchKind::c2c ? 1 : 2);
+      for (const std::int64_t count : {1, 2, 3})
+        for (const std::int64_t misfit : {0, 1, 2, 6})
+          for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}}) {
+            if (squares > 9 && (count < 3 || misfit != 2)) continue;
+            expect_transformed<Real>({kind, direction, n, count, misfit, storing});
+          }
+    }
+}
+
+TEST(RowBatch, AgreesWithDirectSumsInDoublePrecision) { expect_all_transformed<double>(); }
+TEST(RowBatch, AgreesWithDirectSumsInSinglePrecision) { expect_all_transformed<float>(); }
+
+TEST(RowBatch, TakesWhatIsLongEnoughAndInWholeSquares) {
+  EXPECT_TRUE(RowBatch<double>::takes({.n = 2048}));
+  EXPECT_FALSE(RowBatch<double>::takes({.n = 64}));
+  EXPECT_FALSE(RowBatch<double>::takes({.n = 2049}));
+  EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 512}));
+  EXPECT_TRUE(RowBatch<float>::takes({.kind = BatchKind::c2r, .n = 16384}));
+}
+
+}  // namespace
+}  // namespace weft
