@@ -101,9 +101,11 @@ struct RowBatch<Real>::Job {
 
 template <class Real>
 bool RowBatch<Real>::takes(const BatchSpec& spec) {
+  const std::int64_t n = complex_length(spec);
   const auto bytes = spec.n * static_cast<std::int64_t>(sizeof(Column<Real>));
-  return bytes >= fewest_bytes(spec.kind) && spec.n % 2 == 0 &&
-         RowTransform<Real>::takes(complex_length(spec));
+  const bool in_squares = n % (kParts * kParts) == 0;
+  return bytes >= fewest_bytes(spec.kind) && spec.n % 2 == 0 && RowTransform<Real>::takes(n) &&
+         (in_squares || spec.kind != BatchKind::r2c);
 }
 
 template <class Real>
@@ -280,7 +282,8 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
   const bool streams = job.streaming && kHasSeams;
   if (out.size() == 1) {
     const Rows to = rows_of(job, out.front(), parts);
-    const bool is_aligned = past_line(to.low) == 0 && to.high % kWidth<Real> == 0;
+    const bool is_aligned =
+        past_line(to.low) == 0 && to.high % kWidth<Real> == 0 && transform_.in_squares();
     if (!streams) return fill(to, put_cached);
     if (is_aligned) return fill(to, put_streamed);
   }

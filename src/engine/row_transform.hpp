@@ -5,6 +5,7 @@
 // six steps, with steps 4 to 6 in one).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,11 +20,12 @@ class RowTransform {
   static constexpr int kParts = kPackBytes / 8;
   static constexpr int kRows = kWidth<Real> / kParts;
 
-  static bool takes(std::int64_t n) { return n % (kParts * kParts) == 0; }
+  static bool takes(std::int64_t n) { return n % kParts == 0 && n >= kParts * kParts; }
 
   RowTransform(std::int64_t n, Direction direction);
 
   std::int64_t n() const noexcept { return n_; }
+  bool in_squares() const noexcept { return columns() % kParts == 0; }
   std::int64_t columns() const noexcept { return n_ / kParts; }
   /// Columns that run() needs.
   std::int64_t work_columns() const noexcept { return parts_.work_columns(); }
@@ -32,7 +34,7 @@ class RowTransform {
 
   /// Transforms what `in` loads, or what is in work[0], ..., work[columns() - 1] where it has no
   /// rows; goes on with `fetch` meanwhile. Calls put(k, column) for each kParts frequencies from k
-  /// on.
+  /// on: if in_squares(), for each multiple of kParts, else for some frequencies twice.
   template <class Put>
   [[gnu::always_inline]] void run(Column<Real>* work, const LanesIn<Real>& in,
                                   const Fetch<Real>& fetch, Put put) const {
@@ -40,6 +42,7 @@ class RowTransform {
     const Column<Real>* twiddles = twiddles_.data();
     const std::int64_t* at = positions_.data();
     for (std::int64_t k = 0; k < columns(); k += kParts) {
+      const std::int64_t begin = square_from(k);
       Pack<Real> re[kParts];
       Pack<Real> im[kParts];
       unrolled<kParts>([&](auto i) WEFT_INLINE { re[i] = work[at[i]].re; });
@@ -52,13 +55,17 @@ class RowTransform {
         x[p + 1] = Column<Real>{re[p + 1], im[p + 1]} * twiddles[p];
       });
       butterfly<kParts>(x);
-      unrolled<kParts>([&](auto q) WEFT_INLINE { put(begins_[q] + k, x[q]); });
+      unrolled<kParts>([&](auto q) WEFT_INLINE { put(begins_[q] + begin, x[q]); });
       at += kParts;
       twiddles += kParts - 1;
     }
   }
 
  private:
+  /// The first of the frequencies of the parts that are done with the k-th. The last squares
+  /// overlap where the columns are not squares.
+  std::int64_t square_from(std::int64_t k) const { return std::min(k, columns() - kParts); }
+
   std::int64_t n_;
   ColumnTransform<Real> parts_;
   std::vector<std::int64_t> positions_;  // of the frequencies of parts
@@ -71,11 +78,11 @@ RowTransform<Real>::RowTransform(std::int64_t n, Direction direction)
     : n_(n), parts_(n / kParts, direction) {
   const bool forward = direction == Direction::forward;
   for (std::int64_t k = 0; k < columns(); k += kParts) {
-    for (int i = 0; i < kParts; ++i) positions_.push_back(parts_.position(k + i));
+    for (int i = 0; i < kParts; ++i) positions_.push_back(parts_.position(square_from(k) + i));
     for (int p = 1; p < kParts; ++p) {
       Column<Real> column;
       for (int lane = 0; lane < kWidth<Real>; ++lane) {
-        const Twiddle<Real> w = root<Real>(p * (k + lane % kParts), n);
+        const Twiddle<Real> w = root<Real>(p * (square_from(k) + lane % kParts), n);
         column.re[lane] = w.re;
         column.im[lane] = forward ? w.im : -w.im;
       }

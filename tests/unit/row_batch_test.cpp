@@ -1,5 +1,5 @@
 // RowBatch, the part of the engine "weft" that does rows one by one, against direct sums in long
-// double: every kind, lengths of one column of parts and more, one of them with a large prime
+// double: every kind, lengths in whole squares and others, one of them with a large prime
 // factor, odd numbers of rows, any alignment, with a factor, stored past the cache or not.
 #include "engine/row_batch.hpp"
 
@@ -138,12 +138,14 @@ void expect_all_transformed() {
                {BatchKind::c2r, Direction::backward}};
   constexpr std::int64_t kParts = RowTransform<Real>::kParts;
   for (const auto& [kind, direction] : kinds)
-    for (const std::int64_t squares : {1, 2, 3, 5, 9, 67}) {
-      const std::int64_t n = squares * kParts * kParts * (kind == BatchKind::c2c ? 1 : 2);
+    for (const std::int64_t columns :
+         {kParts, kParts + 1, 2 * kParts, 3 * kParts - 1, 5 * kParts, 9 * kParts, 67 * kParts}) {
+      if (kind == BatchKind::r2c && columns % kParts != 0) continue;
+      const std::int64_t n = columns * kParts * (kind == BatchKind::c2c ? 1 : 2);
       for (const std::int64_t count : {1, 2, 3})
         for (const std::int64_t misfit : {0, 1, 2, 6})
           for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}}) {
-            if (squares > 9 && (count < 3 || misfit != 2)) continue;
+            if (columns > 9 * kParts && (count < 3 || misfit != 2)) continue;
             expect_transformed<Real>({kind, direction, n, count, misfit, storing});
           }
     }
@@ -152,11 +154,13 @@ void expect_all_transformed() {
 TEST(RowBatch, AgreesWithDirectSumsInDoublePrecision) { expect_all_transformed<double>(); }
 TEST(RowBatch, AgreesWithDirectSumsInSinglePrecision) { expect_all_transformed<float>(); }
 
-TEST(RowBatch, TakesWhatIsLongEnoughAndInWholeSquares) {
+TEST(RowBatch, TakesWhatIsLongEnough) {
   EXPECT_TRUE(RowBatch<double>::takes({.n = 2048}));
   EXPECT_FALSE(RowBatch<double>::takes({.n = 64}));
   EXPECT_FALSE(RowBatch<double>::takes({.n = 2049}));
+  EXPECT_TRUE(RowBatch<double>::takes({.n = 2000}));
   EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 512}));
+  EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 30000}));
   EXPECT_TRUE(RowBatch<float>::takes({.kind = BatchKind::c2r, .n = 16384}));
 }
 
