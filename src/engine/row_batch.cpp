@@ -3,6 +3,7 @@
 #include "engine/row_batch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/next_rows.hpp"
 #include "engine/root.hpp"
@@ -282,10 +283,9 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
   const bool streams = job.streaming && kHasSeams;
   if (out.size() == 1) {
     const Rows to = rows_of(job, out.front(), parts);
-    const bool is_aligned =
-        past_line(to.low) == 0 && to.high % kWidth<Real> == 0 && transform_.in_squares();
     if (!streams) return fill(to, put_cached);
-    if (is_aligned) return fill(to, put_streamed);
+    const bool is_aligned = past_line(to.low) == 0 && to.high % kWidth<Real> == 0;
+    if (is_aligned && transform_.in_squares()) return fill(to, put_streamed);
   }
   fill(whole_rows(job.whole_out, out_reals_), put_cached);
   const std::int64_t pitch = whole_packs<Real>(out_reals_);
