@@ -102,6 +102,7 @@ struct RowBatch<Real>::Job {
 
 template <class Real>
 bool RowBatch<Real>::takes(const BatchSpec& spec) {
+  if (spec.in_stride != 1 || spec.out_stride != 1) return false;
   const std::int64_t n = complex_length(spec);
   const auto bytes = spec.n * static_cast<std::int64_t>(sizeof(Column<Real>));
   const bool in_squares = n % (kParts * kParts) == 0;

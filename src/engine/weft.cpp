@@ -427,7 +427,7 @@ class WeftBatch : public Batch {
   BatchSpec spec_;
   bool in_halves_;
   ColumnTransform<Real> transform_;
-  std::unique_ptr<RowBatch<Real>> rows_;  // does rows; null where their length does not suit it
+  std::unique_ptr<RowBatch<Real>> rows_;  // does rows; null where it does not take them
   std::vector<Twiddle<Real>> roots_;      // for real signals in halves: w^k or its conjugate
   std::vector<std::int64_t> places_;      // likewise: of Z[k], periodic
 };

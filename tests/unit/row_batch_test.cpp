@@ -156,6 +156,7 @@ TEST(RowBatch, AgreesWithDirectSumsInSinglePrecision) { expect_all_transformed<f
 
 TEST(RowBatch, TakesWhatIsLongEnough) {
   EXPECT_TRUE(RowBatch<double>::takes({.n = 2048}));
+  EXPECT_FALSE(RowBatch<double>::takes({.n = 2048, .out_stride = 3}));
   EXPECT_FALSE(RowBatch<double>::takes({.n = 64}));
   EXPECT_FALSE(RowBatch<double>::takes({.n = 2049}));
   EXPECT_TRUE(RowBatch<double>::takes({.n = 2000}));
