@@ -16,7 +16,9 @@ class RowBatch {
   explicit RowBatch(const BatchSpec& spec);
 
   std::int64_t scratch_bytes() const;
-  /// As Batch::run_pieces().
+  /// Whether it is made for what run() would do.
+  bool takes(Pieces in, Pieces out, const Storing& storing) const;
+  /// As Batch::run_pieces(), if all strides are 1.
   void run(Pieces in, Pieces out, const Storing& storing, void* scratch) const;
 
  private:
@@ -45,10 +47,18 @@ class RowBatch {
   template <class Fill>
   void store(const Job& job, Pieces out, Fill fill) const;
 
+  static bool is_long(const BatchSpec& spec);
+  static bool is_short(BatchKind kind, std::int64_t n);
+  bool runs_short(Pieces in, Pieces out, const Storing& storing) const;
+  template <int kColumns, Direction kDirection>
+  void run_short(const Piece& in, const Piece& out, const Storing& storing) const;
+
   BatchKind kind_;
+  Direction direction_;
   std::int64_t count_;
   std::int64_t in_reals_;  // of a row
   std::int64_t out_reals_;
+  bool is_long_;
   RowTransform<Real> transform_;
   std::vector<Column<Real>> roots_;  // for real rows: w^k or its conjugate, kParts at a time
 };

@@ -41,30 +41,56 @@ class RowTransform {
     parts_.run(work, in, fetch);
     const Column<Real>* twiddles = twiddles_.data();
     const std::int64_t* at = positions_.data();
-    for (std::int64_t k = 0; k < columns(); k += kParts) {
-      const std::int64_t begin = square_from(k);
-      Pack<Real> re[kParts];
-      Pack<Real> im[kParts];
-      unrolled<kParts>([&](auto i) WEFT_INLINE { re[i] = work[at[i]].re; });
-      transpose<Real, kParts>(re);
-      unrolled<kParts>([&](auto i) WEFT_INLINE { im[i] = work[at[i]].im; });
-      transpose<Real, kParts>(im);
-      Column<Real> x[kParts];
-      x[0] = {re[0], im[0]};
-      unrolled<kParts - 1>([&](auto p) WEFT_INLINE {
-        x[p + 1] = Column<Real>{re[p + 1], im[p + 1]} * twiddles[p];
-      });
-      butterfly<kParts>(x);
-      unrolled<kParts>([&](auto q) WEFT_INLINE { put(begins_[q] + begin, x[q]); });
-      at += kParts;
-      twiddles += kParts - 1;
-    }
+    for (std::int64_t k = 0; k < columns(); k += kParts, at += kParts, twiddles += kParts - 1)
+      finish([&](auto i) WEFT_INLINE -> const Column<Real>& { return work[at[i]]; }, square_from(k),
+             twiddles, put);
+  }
+
+  /// The same of rows that lie whole from `low` on, and `high` reals behind that, if there are
+  /// kColumns columns: they stay in registers.
+  template <int kColumns, Direction kDirection, class Put>
+  [[gnu::always_inline]] void run_short(const Real* low, std::int64_t high, Put put) const {
+    Column<Real> x[kColumns];
+    unrolled<kColumns>([&](auto j) WEFT_INLINE {
+      const Real* const from = low + 2 * kParts * j;
+      x[j] = split<Real>(load_pack(from), load_pack(from + high));
+    });
+    butterfly<kColumns>(x);
+    unrolled<kColumns / kParts>([&](auto square) WEFT_INLINE {
+      constexpr int kBegin = square * kParts;
+      finish(
+          [&](auto i) WEFT_INLINE -> const Column<Real>& {
+            constexpr int kAt = kBegin + i;
+            return x[kDirection == Direction::forward ? kAt : (kColumns - kAt) % kColumns];
+          },
+          kBegin, twiddles_.data() + square * (kParts - 1), put);
+    });
   }
 
  private:
   /// The first of the frequencies of the parts that are done with the k-th. The last squares
   /// overlap where the columns are not squares.
   std::int64_t square_from(std::int64_t k) const { return std::min(k, columns() - kParts); }
+
+  /// Puts the frequencies that a square has, of the columns for frequency `begin` of the parts and
+  /// the next ones.
+  template <class Get, class Put>
+  [[gnu::always_inline]] void finish(Get get, std::int64_t begin, const Column<Real>* twiddles,
+                                     Put put) const {
+    Pack<Real> re[kParts];
+    Pack<Real> im[kParts];
+    unrolled<kParts>([&](auto i) WEFT_INLINE { re[i] = get(i).re; });
+    transpose<Real, kParts>(re);
+    unrolled<kParts>([&](auto i) WEFT_INLINE { im[i] = get(i).im; });
+    transpose<Real, kParts>(im);
+    Column<Real> x[kParts];
+    x[0] = {re[0], im[0]};
+    unrolled<kParts - 1>([&](auto p) WEFT_INLINE {
+      x[p + 1] = Column<Real>{re[p + 1], im[p + 1]} * twiddles[p];
+    });
+    butterfly<kParts>(x);
+    unrolled<kParts>([&](auto q) WEFT_INLINE { put(begins_[q] + begin, x[q]); });
+  }
 
   std::int64_t n_;
   ColumnTransform<Real> parts_;

@@ -59,9 +59,7 @@ class WeftBatch : public Batch {
   }
 
   void run_pieces(Pieces in, Pieces out, const Storing& storing, void* scratch) const override {
-    const auto is_contiguous = [](const Piece& piece) { return piece.stride == 1; };
-    if (rows_ && std::ranges::all_of(in, is_contiguous) && std::ranges::all_of(out, is_contiguous))
-      return rows_->run(in, out, storing, scratch);
+    if (rows_ && rows_->takes(in, out, storing)) return rows_->run(in, out, storing, scratch);
     auto* work = static_cast<Column<Real>*>(scratch);
     const bool in_pairs = spec_.kind != BatchKind::c2c && !in_halves_;
     const std::int64_t together = kWidth<Real> * (in_pairs ? 2 : 1);
