@@ -21,9 +21,15 @@ constexpr std::int64_t fewest_bytes(BatchKind kind) {
   return kind == BatchKind::c2c ? 32 * kKib : kind == BatchKind::c2r ? 128 * kKib : 1024 * kKib;
 }
 
-/// Rows of few columns stay in registers, or in what the compiler makes of these, if there are
-/// enough: 64 points 26 -> 23, 128 32 -> 25, 256 36 -> 29; single precision 256 19 -> 15.
+/// c2c rows of so many columns are one butterfly and stay in registers, or in what the compiler
+/// makes of these, if there are enough: 64 points 26 -> 23, 128 32 -> 25, 256 36 -> 29, 384 37 ->
+/// 31, 512 36 -> 32; single precision 256 19 -> 15, 512 18 -> 16.
+using ShortColumns = std::integer_sequence<int, 8, 16, 32, 48, 64>;
 constexpr bool kHasShort = kPackBytes == 64;
+template <int... kColumns>
+constexpr bool is_any(std::int64_t columns, std::integer_sequence<int, kColumns...>) {
+  return ((columns == kColumns) || ...);
+}
 
 /// Then a row is fetched while the one so many before it is transformed.
 constexpr std::int64_t kRowsAhead = 8;
@@ -123,8 +129,8 @@ bool RowBatch<Real>::is_long(const BatchSpec& spec) {
 
 template <class Real>
 bool RowBatch<Real>::is_short(BatchKind kind, std::int64_t n) {
-  return kHasShort && kind == BatchKind::c2c &&
-         (n == 8 * kParts || n == 16 * kParts || n == 32 * kParts);
+  return kHasShort && kind == BatchKind::c2c && n % kParts == 0 &&
+         is_any(n / kParts, ShortColumns{});
 }
 
 template <class Real>
@@ -206,9 +212,10 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* sc
       else
         run_short<columns, Direction::backward>(in.front(), out.front(), storing);
     };
-    run_if(std::integral_constant<int, 8>{});
-    run_if(std::integral_constant<int, 16>{});
-    run_if(std::integral_constant<int, 32>{});
+    [&]<int... kColumns>(std::integer_sequence<int, kColumns...>) {
+      (run_if(std::integral_constant<int, kColumns>{}), ...);
+    }
+    (ShortColumns{});
     return;
   }
   auto* const work = static_cast<Column<Real>*>(scratch);

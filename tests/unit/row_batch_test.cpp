@@ -138,14 +138,15 @@ void expect_all_transformed() {
                {BatchKind::c2r, Direction::backward}};
   constexpr std::int64_t kParts = RowTransform<Real>::kParts;
   for (const auto& [kind, direction] : kinds)
-    for (const std::int64_t columns : {kParts, kParts + 1, 2 * kParts, 4 * kParts, 3 * kParts - 1,
-                                       5 * kParts, 9 * kParts, 67 * kParts}) {
+    for (const std::int64_t columns :
+         {kParts, kParts + 1, 2 * kParts, 4 * kParts, 6 * kParts, 8 * kParts, 3 * kParts - 1,
+          5 * kParts, 9 * kParts, 67 * kParts}) {
       if (kind == BatchKind::r2c && columns % kParts != 0) continue;
       const std::int64_t n = columns * kParts * (kind == BatchKind::c2c ? 1 : 2);
       for (const std::int64_t count : {1, 2, 3})
         for (const std::int64_t misfit : {0, 1, 2, 6})
           for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}}) {
-            if (columns > 9 * kParts && (count < 3 || misfit != 2)) continue;
+            if (columns > 5 * kParts && (count < 3 || misfit != 2)) continue;
             expect_transformed<Real>({kind, direction, n, count, misfit, storing});
           }
     }
