@@ -1,8 +1,8 @@
 // RowTransform: the transform of rows one by one, or of two at once in single precision. The lanes
 // of its columns are parts of a row: lane p of column j is point j * kParts + p, so that columns
 // are loaded as they lie in memory and few of them fill L1. What is left after their transform is
-// done kParts columns at a time, turned about in registers (Bailey, J. Supercomputing 4, 1990: the
-// six steps, with steps 4 to 6 in one).
+// done kParts columns at a time, turned about in registers (the four steps of Bailey, J.
+// Supercomputing 4, 1990, the last three in one).
 #pragma once
 
 #include <algorithm>
