@@ -156,15 +156,8 @@ RowBatch<Real>::RowBatch(const BatchSpec& spec)
       is_long_(is_long(spec)),
       transform_(complex_length(spec), spec.direction) {
   if (kind_ == BatchKind::c2c) return;
-  for (std::int64_t k = 0; k < transform_.n(); k += kParts) {
-    Column<Real> column;
-    for (int lane = 0; lane < kWidth<Real>; ++lane) {
-      const Twiddle<Real> w = root<Real>(k + lane % kParts, spec.n);
-      column.re[lane] = w.re;
-      column.im[lane] = kind_ == BatchKind::r2c ? w.im : -w.im;
-    }
-    roots_.push_back(column);
-  }
+  for (std::int64_t k = 0; k < transform_.n(); k += kParts)
+    roots_.push_back(RowTransform<Real>::roots(1, k, spec.n, spec.direction));
 }
 
 template <class Real>
@@ -181,23 +174,19 @@ template <class Real>
 template <int kColumns, Direction kDirection>
 void RowBatch<Real>::run_short(const Piece& in, const Piece& out, const Storing& storing) const {
   const auto factor = static_cast<Real>(storing.factor);
-  const auto* const from = reinterpret_cast<const Real*>(in.base);
-  auto* const to = reinterpret_cast<Real*>(out.base);
   for (std::int64_t row = 0; row < count_; row += kRows) {
-    const std::int64_t second = std::min(row + kRows, count_) - 1 - row;
-    const Real* const low = from + 2 * row * in.distance;
-    const Real* const next = low + 2 * kRowsAhead * in.distance;
+    const std::int64_t last = std::min(row + kRows, count_) - 1;
+    const Rows from = rows_of(in, row, last, 2);
+    const Rows to = rows_of(out, row, last, 2);
+    const Real* const next = from.low + 2 * kRowsAhead * in.distance;
     for (int i = 0; i < kRows; ++i)
       for (std::int64_t real = 0; real < in_reals_; real += kWidth<Real>)
         __builtin_prefetch(next + 2 * i * in.distance + real, 0, 2);
-    Real* const low_to = to + 2 * row * out.distance;
-    const std::int64_t high_to = kRows == 1 ? kWidth<Real> : 2 * second * out.distance;
     transform_.template run_short<kColumns, kDirection>(
-        low, kRows == 1 ? kWidth<Real> : 2 * second * in.distance,
-        [&](std::int64_t k, const Column<Real>& x) WEFT_INLINE {
-          const auto [a, b] = joined<Real>(Column<Real>{factor * x.re, factor * x.im});
-          store_pack(low_to + 2 * k, a);
-          store_pack(low_to + 2 * k + high_to, b);
+        from.low, from.high, [&](std::int64_t k, const Column<Real>& x) WEFT_INLINE {
+          const auto [low, high] = joined<Real>(Column<Real>{factor * x.re, factor * x.im});
+          store_pack(to.low + 2 * k, low);
+          store_pack(to.low + 2 * k + to.high, high);
         });
   }
 }
@@ -257,10 +246,11 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* sc
 }
 
 template <class Real>
-auto RowBatch<Real>::rows_of(const Job& job, const Piece& piece, int parts) -> Rows {
+auto RowBatch<Real>::rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts)
+    -> Rows {
   auto* const base = reinterpret_cast<Real*>(piece.base);
-  return {base + job.first * piece.distance * parts,
-          kRows == 1 ? kWidth<Real> : (job.second - job.first) * piece.distance * parts};
+  return {base + first * piece.distance * parts,
+          kRows == 1 ? kWidth<Real> : (last - first) * piece.distance * parts};
 }
 
 template <class Real>
@@ -271,7 +261,7 @@ auto RowBatch<Real>::whole_rows(Real* rows, std::int64_t reals) -> Rows {
 template <class Real>
 auto RowBatch<Real>::rows_in(const Job& job, Pieces in) const -> Rows {
   const int parts = kind_ == BatchKind::r2c ? 1 : 2;
-  if (in.size() == 1) return rows_of(job, in.front(), parts);
+  if (in.size() == 1) return rows_of(in.front(), job.first, job.second, parts);
   const std::int64_t pitch = whole_packs<Real>(in_reals_);
   for (const Piece& piece : in)
     for (std::int64_t row = job.first; row <= job.second; ++row)
@@ -361,7 +351,7 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
   };
   const bool streams = job.streaming && kHasSeams;
   if (out.size() == 1) {
-    const Rows to = rows_of(job, out.front(), parts);
+    const Rows to = rows_of(out.front(), job.first, job.second, parts);
     if (!streams) return fill(to, put_cached);
     const bool is_aligned = past_line(to.low) == 0 && to.high % kWidth<Real> == 0;
     if (is_aligned && transform_.in_squares()) return fill(to, put_streamed);

@@ -12,6 +12,7 @@ namespace weft {
 template <class Real>
 class RowBatch {
  public:
+  /// Whether it is made for rows of that length.
   static bool takes(const BatchSpec& spec);
   explicit RowBatch(const BatchSpec& spec);
 
@@ -33,7 +34,7 @@ class RowBatch {
     Real* low;
     std::int64_t high;
   };
-  static Rows rows_of(const Job& job, const Piece& piece, int parts);
+  static Rows rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts);
   static Rows whole_rows(Real* rows, std::int64_t reals);
 
   Rows rows_in(const Job& job, Pieces in) const;

@@ -22,6 +22,18 @@ class RowTransform {
 
   static bool takes(std::int64_t n) { return n % kParts == 0 && n >= kParts * kParts; }
 
+  /// exp(-2 pi i p k / n), or its conjugate backward, for kParts k from `first` on, for each row.
+  static Column<Real> roots(std::int64_t p, std::int64_t first, std::int64_t n,
+                            Direction direction) {
+    Column<Real> column;
+    for (int lane = 0; lane < kWidth<Real>; ++lane) {
+      const Twiddle<Real> w = root<Real>(p * (first + lane % kParts), n);
+      column.re[lane] = w.re;
+      column.im[lane] = direction == Direction::forward ? w.im : -w.im;
+    }
+    return column;
+  }
+
   RowTransform(std::int64_t n, Direction direction);
 
   std::int64_t n() const noexcept { return n_; }
@@ -105,15 +117,7 @@ RowTransform<Real>::RowTransform(std::int64_t n, Direction direction)
   const bool forward = direction == Direction::forward;
   for (std::int64_t k = 0; k < columns(); k += kParts) {
     for (int i = 0; i < kParts; ++i) positions_.push_back(parts_.position(square_from(k) + i));
-    for (int p = 1; p < kParts; ++p) {
-      Column<Real> column;
-      for (int lane = 0; lane < kWidth<Real>; ++lane) {
-        const Twiddle<Real> w = root<Real>(p * (square_from(k) + lane % kParts), n);
-        column.re[lane] = w.re;
-        column.im[lane] = forward ? w.im : -w.im;
-      }
-      twiddles_.push_back(column);
-    }
+    for (int p = 1; p < kParts; ++p) twiddles_.push_back(roots(p, square_from(k), n, direction));
   }
   for (int q = 0; q < kParts; ++q) begins_[q] = columns() * (forward ? q : (kParts - q) % kParts);
 }
