@@ -70,6 +70,32 @@ template <class Real>
   std::memcpy(to, &pack, sizeof pack);
 }
 
+template <class Real>
+using HalfPack [[gnu::vector_size(kPackBytes / 2)]] = Real;
+
+/// Half a pack from each of two places.
+template <class Real>
+[[gnu::always_inline]] inline Pack<Real> load_halves(const Real* low, const Real* high) {
+  HalfPack<Real> halves[2];
+  std::memcpy(&halves[0], low, sizeof halves[0]);
+  std::memcpy(&halves[1], high, sizeof halves[1]);
+  const auto pick = [&]<int... kLanes>(std::integer_sequence<int, kLanes...>) WEFT_INLINE {
+    return __builtin_shufflevector(halves[0], halves[1], kLanes...);
+  };
+  return pick(std::make_integer_sequence<int, kWidth<Real>>{});
+}
+template <class Real>
+[[gnu::always_inline]] inline void store_halves(Real* low, Real* high, const Pack<Real>& pack) {
+  const auto store = [&]<int... kLanes>(Real * to, auto first,
+                                        std::integer_sequence<int, kLanes...>) WEFT_INLINE {
+    const HalfPack<Real> half = __builtin_shufflevector(pack, pack, (first + kLanes)...);
+    std::memcpy(to, &half, sizeof half);
+  };
+  constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real> / 2>{};
+  store(low, std::integral_constant<int, 0>{}, lanes);
+  store(high, std::integral_constant<int, kWidth<Real> / 2>{}, lanes);
+}
+
 #if defined(__AVX512F__)
 inline constexpr bool kHasSeams = true;
 

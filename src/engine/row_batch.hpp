@@ -6,6 +6,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/row_transform.hpp"
+#include "engine/whole_rows.hpp"
 
 namespace weft {
 
@@ -17,9 +18,7 @@ class RowBatch {
   explicit RowBatch(const BatchSpec& spec);
 
   std::int64_t scratch_bytes() const;
-  /// Whether it is made for what run() would do.
-  bool takes(Pieces in, Pieces out, const Storing& storing) const;
-  /// As Batch::run_pieces(), if all strides are 1.
+  /// As Batch::run_pieces(), of rows.
   void run(Pieces in, Pieces out, const Storing& storing, void* scratch) const;
 
  private:
@@ -35,7 +34,7 @@ class RowBatch {
     std::int64_t high;
   };
   static Rows rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts);
-  static Rows whole_rows(Real* rows, std::int64_t reals);
+  static Rows rows_of(const WholeRows<Real>& whole);
 
   Rows rows_in(const Job& job, Pieces in) const;
   template <class Put>
@@ -48,18 +47,10 @@ class RowBatch {
   template <class Fill>
   void store(const Job& job, Pieces out, Fill fill) const;
 
-  static bool is_long(const BatchSpec& spec);
-  static bool is_short(BatchKind kind, std::int64_t n);
-  bool runs_short(Pieces in, Pieces out, const Storing& storing) const;
-  template <int kColumns, Direction kDirection>
-  void run_short(const Piece& in, const Piece& out, const Storing& storing) const;
-
   BatchKind kind_;
-  Direction direction_;
   std::int64_t count_;
-  std::int64_t in_reals_;  // of a row
-  std::int64_t out_reals_;
-  bool is_long_;
+  RowReals in_;
+  RowReals out_;
   RowTransform<Real> transform_;
   std::vector<Column<Real>> roots_;  // for real rows: w^k or its conjugate, kParts at a time
 };

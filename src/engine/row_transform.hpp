@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "engine/column_transform.hpp"
@@ -54,28 +55,31 @@ class RowTransform {
     const Column<Real>* twiddles = twiddles_.data();
     const std::int64_t* at = positions_.data();
     for (std::int64_t k = 0; k < columns(); k += kParts, at += kParts, twiddles += kParts - 1)
-      finish([&](auto i) WEFT_INLINE -> const Column<Real>& { return work[at[i]]; }, square_from(k),
-             twiddles, put);
+      finish([&](auto i) WEFT_INLINE -> const Column<Real>& { return work[at[i]]; }, twiddles,
+             [&](auto q, const Column<Real>& value)
+                 WEFT_INLINE { put(begins_[q] + square_from(k), value); });
   }
 
-  /// The same of rows that lie whole from `low` on, and `high` reals behind that, if there are
-  /// kColumns columns: they stay in registers.
-  template <int kColumns, Direction kDirection, class Put>
-  [[gnu::always_inline]] void run_short(const Real* low, std::int64_t high, Put put) const {
+  /// The same of kColumns columns, which stay in registers: those that load(j) returns, for j an
+  /// integral constant. Calls put(k, column), with k likewise.
+  template <int kColumns, Direction kDirection, class Load, class Put>
+  [[gnu::always_inline]] void run_short(Load load, Put put) const {
+    constexpr bool kForward = kDirection == Direction::forward;
     Column<Real> x[kColumns];
-    unrolled<kColumns>([&](auto j) WEFT_INLINE {
-      const Real* const from = low + 2 * kParts * j;
-      x[j] = split<Real>(load_pack(from), load_pack(from + high));
-    });
+    unrolled<kColumns>([&](auto j) WEFT_INLINE { x[j] = load(j); });
     butterfly<kColumns>(x);
-    unrolled<kColumns / kParts>([&](auto square) WEFT_INLINE {
-      constexpr int kBegin = square * kParts;
+    unrolled<(kColumns + kParts - 1) / kParts>([&](auto square) WEFT_INLINE {
+      constexpr int kBegin = std::min(square * kParts, kColumns - kParts);
       finish(
           [&](auto i) WEFT_INLINE -> const Column<Real>& {
             constexpr int kAt = kBegin + i;
-            return x[kDirection == Direction::forward ? kAt : (kColumns - kAt) % kColumns];
+            return x[kForward ? kAt : (kColumns - kAt) % kColumns];
           },
-          kBegin, twiddles_.data() + square * (kParts - 1), put);
+          twiddles_.data() + square * (kParts - 1),
+          [&](auto q, const Column<Real>& value) WEFT_INLINE {
+            constexpr int kPart = kForward ? q : (kParts - q) % kParts;
+            put(std::integral_constant<int, kColumns * kPart + kBegin>{}, value);
+          });
     });
   }
 
@@ -84,11 +88,9 @@ class RowTransform {
   /// overlap where the columns are not squares.
   std::int64_t square_from(std::int64_t k) const { return std::min(k, columns() - kParts); }
 
-  /// Puts the frequencies that a square has, of the columns for frequency `begin` of the parts and
-  /// the next ones.
+  /// Puts what a square of columns becomes: the q-th of these is put(q, column).
   template <class Get, class Put>
-  [[gnu::always_inline]] void finish(Get get, std::int64_t begin, const Column<Real>* twiddles,
-                                     Put put) const {
+  [[gnu::always_inline]] static void finish(Get get, const Column<Real>* twiddles, Put put) {
     Pack<Real> re[kParts];
     Pack<Real> im[kParts];
     unrolled<kParts>([&](auto i) WEFT_INLINE { re[i] = get(i).re; });
@@ -101,7 +103,7 @@ class RowTransform {
       x[p + 1] = Column<Real>{re[p + 1], im[p + 1]} * twiddles[p];
     });
     butterfly<kParts>(x);
-    unrolled<kParts>([&](auto q) WEFT_INLINE { put(begins_[q] + begin, x[q]); });
+    unrolled<kParts>([&](auto q) WEFT_INLINE { put(q, x[q]); });
   }
 
   std::int64_t n_;

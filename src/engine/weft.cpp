@@ -13,6 +13,7 @@
 #include "engine/root.hpp"
 #include "engine/row_batch.hpp"
 #include "engine/sheet.hpp"
+#include "engine/short_rows.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
 
@@ -36,6 +37,7 @@ class WeftBatch : public Batch {
                    spec.n * static_cast<std::int64_t>(sizeof(Column<Real>)) > kPairBytes),
         transform_(in_halves_ ? spec.n / 2 : spec.n, spec.direction) {
     if (in_halves_) prepare_halves();
+    if (ShortRows<Real>::takes(spec)) short_rows_ = std::make_unique<ShortRows<Real>>(spec);
     if (RowBatch<Real>::takes(spec)) rows_ = std::make_unique<RowBatch<Real>>(spec);
   }
 
@@ -46,7 +48,8 @@ class WeftBatch : public Batch {
             static_cast<std::int64_t>(
                 2 * sizeof(void*) +
                 (takes_rows() ? sizeof(Pack<Real>) + sizeof(Twiddle<Real>) + sizeof(bool) : 0));
-    return std::max(bytes, rows_ ? rows_->scratch_bytes() : 0);
+    return std::max({bytes, rows_ ? rows_->scratch_bytes() : 0,
+                     short_rows_ ? short_rows_->scratch_bytes() : 0});
   }
 
   void run(void* in, void* out, void* scratch) const override {
@@ -59,7 +62,9 @@ class WeftBatch : public Batch {
   }
 
   void run_pieces(Pieces in, Pieces out, const Storing& storing, void* scratch) const override {
-    if (rows_ && rows_->takes(in, out, storing)) return rows_->run(in, out, storing, scratch);
+    if ((short_rows_ || rows_) && are_rows(in) && are_rows(out))
+      return short_rows_ ? short_rows_->run(in, out, storing, scratch)
+                         : rows_->run(in, out, storing, scratch);
     auto* work = static_cast<Column<Real>*>(scratch);
     const bool in_pairs = spec_.kind != BatchKind::c2c && !in_halves_;
     const std::int64_t together = kWidth<Real> * (in_pairs ? 2 : 1);
@@ -425,9 +430,10 @@ class WeftBatch : public Batch {
   BatchSpec spec_;
   bool in_halves_;
   ColumnTransform<Real> transform_;
-  std::unique_ptr<RowBatch<Real>> rows_;  // does rows; null where it does not take them
-  std::vector<Twiddle<Real>> roots_;      // for real signals in halves: w^k or its conjugate
-  std::vector<std::int64_t> places_;      // likewise: of Z[k], periodic
+  std::unique_ptr<ShortRows<Real>> short_rows_;  // these do rows; null where they do not
+  std::unique_ptr<RowBatch<Real>> rows_;
+  std::vector<Twiddle<Real>> roots_;  // for real signals in halves: w^k or its conjugate
+  std::vector<std::int64_t> places_;  // likewise: of Z[k], periodic
 };
 
 class WeftEngine : public Engine {

@@ -1,6 +1,7 @@
-// RowBatch, the part of the engine "weft" that does rows one by one, against direct sums in long
-// double: every kind, lengths in whole squares and others, one of them with a large prime
-// factor, odd numbers of rows, any alignment, with a factor, stored past the cache or not.
+// RowBatch and ShortRows, the parts of the engine "weft" that do rows one by one, against direct
+// sums in long double: every kind, lengths in whole squares and others, one of them with a large
+// prime factor, odd numbers of rows, any alignment, with a factor, stored past the cache or not, in
+// pieces or whole.
 #include "engine/row_batch.hpp"
 
 #include <gtest/gtest.h>
@@ -9,9 +10,11 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "engine/short_rows.hpp"
 #include "oracle.hpp"
 
 namespace weft {
@@ -26,6 +29,7 @@ struct Case {
   std::int64_t count;
   std::int64_t misfit;  ///< reals by which rows miss a cache line
   Storing storing;
+  std::int64_t pieces = 1;  ///< in which the rows lie on both sides
 };
 
 std::string to_string(const Case& c) {
@@ -33,7 +37,8 @@ std::string to_string(const Case& c) {
   return std::string(kinds[static_cast<int>(c.kind)]) +
          (c.direction == Direction::forward ? " forward" : " backward") +
          " n=" + std::to_string(c.n) + " count=" + std::to_string(c.count) +
-         " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "");
+         " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "") +
+         " pieces=" + std::to_string(c.pieces);
 }
 
 /// Row `t` as the definition takes it: for c2r the whole signal, of which a batch reads a half.
@@ -68,7 +73,16 @@ class Side {
   Real* at(std::int64_t t, std::int64_t j) {
     return reals() + misfit_ + (t * distance_ + j) * parts_;
   }
-  Piece piece() { return {reinterpret_cast<std::byte*>(at(0, 0)), 0, points_, 1, distance_}; }
+  /// All points, in so many pieces.
+  std::vector<Piece> pieces(std::int64_t count) {
+    std::vector<Piece> all;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t begin = i * points_ / count;
+      const std::int64_t end = (i + 1) * points_ / count;
+      all.push_back({reinterpret_cast<std::byte*>(at(0, begin)), begin, end - begin, 1, distance_});
+    }
+    return all;
+  }
   std::int64_t untouched() { return std::count(reals(), reals() + size(), kCanary); }
   std::int64_t size() const { return static_cast<std::int64_t>(memory_.bytes() / sizeof(Real)); }
 
@@ -83,7 +97,7 @@ class Side {
   AlignedMemory memory_;
 };
 
-template <class Real>
+template <template <class> class Batch, class Real>
 void expect_transformed(const Case& c) {
   SCOPED_TRACE(to_string(c));
   Side<Real> in(c, BatchKind::c2r, BatchKind::r2c);
@@ -98,18 +112,17 @@ void expect_transformed(const Case& c) {
     if (c.kind == BatchKind::c2r)
       in.at(t, 0)[1] = in.at(t, c.n / 2)[1] = std::numeric_limits<Real>::quiet_NaN();
   }
-  const RowBatch<Real> batch(
-      {.kind = c.kind,
-       .direction = c.direction,
-       .precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
-       .n = c.n,
-       .count = c.count,
-       .in_distance = in.distance(),
-       .out_distance = out.distance()});
+  const Batch<Real> batch({.kind = c.kind,
+                           .direction = c.direction,
+                           .precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
+                           .n = c.n,
+                           .count = c.count,
+                           .in_distance = in.distance(),
+                           .out_distance = out.distance()});
   const AlignedMemory scratch(static_cast<std::size_t>(batch.scratch_bytes()));
-  const Piece from = in.piece();
-  const Piece to = out.piece();
-  batch.run({&from, 1}, {&to, 1}, c.storing, scratch.data());
+  const std::vector<Piece> from = in.pieces(c.pieces);
+  const std::vector<Piece> to = out.pieces(c.pieces);
+  batch.run(from, to, c.storing, scratch.data());
   const auto points = static_cast<long double>(c.n);
   const long double allowed =
       6 * std::sqrt(points) * (4 + std::log2(points)) * std::numeric_limits<Real>::epsilon();
@@ -127,17 +140,18 @@ void expect_transformed(const Case& c) {
   EXPECT_EQ(out.untouched(), out.size() - c.count * out.points() * out.parts());
 }
 
+constexpr struct {
+  BatchKind kind;
+  Direction direction;
+} kKinds[] = {{BatchKind::c2c, Direction::forward},
+              {BatchKind::c2c, Direction::backward},
+              {BatchKind::r2c, Direction::forward},
+              {BatchKind::c2r, Direction::backward}};
+
 template <class Real>
 void expect_all_transformed() {
-  const struct {
-    BatchKind kind;
-    Direction direction;
-  } kinds[] = {{BatchKind::c2c, Direction::forward},
-               {BatchKind::c2c, Direction::backward},
-               {BatchKind::r2c, Direction::forward},
-               {BatchKind::c2r, Direction::backward}};
   constexpr std::int64_t kParts = RowTransform<Real>::kParts;
-  for (const auto& [kind, direction] : kinds)
+  for (const auto& [kind, direction] : kKinds)
     for (const std::int64_t columns :
          {kParts, kParts + 1, 2 * kParts, 4 * kParts, 6 * kParts, 8 * kParts, 3 * kParts - 1,
           5 * kParts, 9 * kParts, 67 * kParts}) {
@@ -147,13 +161,31 @@ void expect_all_transformed() {
         for (const std::int64_t misfit : {0, 1, 2, 6})
           for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}}) {
             if (columns > 5 * kParts && (count < 3 || misfit != 2)) continue;
-            expect_transformed<Real>({kind, direction, n, count, misfit, storing});
+            expect_transformed<RowBatch, Real>(
+                {kind, direction, n, count, misfit, storing, storing.streaming ? 2 : 1});
           }
     }
 }
 
 TEST(RowBatch, AgreesWithDirectSumsInDoublePrecision) { expect_all_transformed<double>(); }
 TEST(RowBatch, AgreesWithDirectSumsInSinglePrecision) { expect_all_transformed<float>(); }
+
+/// Every length of which there is a butterfly; on many processors there is none.
+template <class Real>
+void expect_all_short_transformed() {
+  for (const auto& [kind, direction] : kKinds)
+    for (std::int64_t n = 8; n <= 512; n += 8)
+      for (const std::int64_t count : {1, 2, 3, 4, 5, 7, 16})
+        for (const std::int64_t misfit : {0, 1, 2})
+          for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}}) {
+            if (!ShortRows<Real>::takes({.kind = kind, .n = n})) continue;
+            expect_transformed<ShortRows, Real>(
+                {kind, direction, n, count, misfit, storing, 1 + count % 3});
+          }
+}
+
+TEST(ShortRows, AgreeWithDirectSumsInDoublePrecision) { expect_all_short_transformed<double>(); }
+TEST(ShortRows, AgreeWithDirectSumsInSinglePrecision) { expect_all_short_transformed<float>(); }
 
 TEST(RowBatch, TakesWhatIsLongEnough) {
   EXPECT_TRUE(RowBatch<double>::takes({.n = 2048}));

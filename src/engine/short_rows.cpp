@@ -1,0 +1,249 @@
+#include "engine/short_rows.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/mirror.hpp"
+
+namespace weft {
+namespace {
+
+/// Columns of which there are butterflies: of rows of 64, 96, 128, 192, 256, 320, 384 and 512
+/// points. Real ones are taken only in whole squares.
+using ShortColumns = std::integer_sequence<int, 8, 12, 16, 24, 32, 40, 48, 64>;
+/// Processors without AVX-512 have too few registers.
+constexpr bool kHasShort = kPackBytes == 64;
+
+/// Calls body(integral_constant) for that many columns.
+template <class Body>
+bool with_columns(std::int64_t columns, Body body) {
+  const auto is = [&](auto constant) {
+    if (columns != constant) return false;
+    body(constant);
+    return true;
+  };
+  return [&]<int... kColumns>(std::integer_sequence<int, kColumns...>) {
+    return (is(std::integral_constant<int, kColumns>{}) || ...);
+  }
+  (ShortColumns{});
+}
+
+/// Then a row is fetched while the one so many before it is transformed.
+constexpr std::int64_t kRowsAhead = 8;
+
+template <int kReals, class Real>
+[[gnu::always_inline]] inline void fetch_row(const Real* row) {
+  for (int real = 0; real < kReals; real += kWidth<Real>) __builtin_prefetch(row + real, 0, 2);
+}
+
+}  // namespace
+
+template <class Real>
+bool ShortRows<Real>::takes(const BatchSpec& spec) {
+  if (!kHasShort || spec.in_stride != 1 || spec.out_stride != 1 || spec.n % kParts != 0)
+    return false;
+  const std::int64_t columns = spec.n / kParts;
+  return (spec.kind == BatchKind::c2c || columns % kParts == 0) &&
+         with_columns(columns, [](auto) {});
+}
+
+template <class Real>
+ShortRows<Real>::ShortRows(const BatchSpec& spec)
+    : kind_(spec.kind),
+      direction_(spec.direction),
+      count_(spec.count),
+      in_(reals_in(spec)),
+      out_(reals_out(spec)),
+      transform_(spec.n, spec.direction) {}
+
+template <class Real>
+std::int64_t ShortRows<Real>::scratch_bytes() const {
+  return kTogether * (WholeRows<Real>::pitch(in_.row) + WholeRows<Real>::pitch(out_.row)) *
+         static_cast<std::int64_t>(sizeof(Real));
+}
+
+template <class Real>
+void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* scratch) const {
+  const auto run_job = [&](const Job& job) {
+    if constexpr (kHasShort)
+      with_columns(transform_.columns(), [&](auto columns) { run_columns<columns>(job); });
+  };
+  const auto factor = static_cast<Real>(storing.factor);
+  const bool joins = in.size() > 1;
+  if (!joins && out.size() == 1 && !storing.streaming)
+    return run_job({in.front(), out.front(), count_, factor});
+  const WholeRows<Real> from(static_cast<Real*>(scratch), in_.row, in_.element);
+  const WholeRows<Real> to(from.row(kTogether), out_.row, out_.element);
+  for (std::int64_t first = 0; first < count_; first += kTogether) {
+    const std::int64_t count = std::min(kTogether, count_ - first);
+    Piece piece = in.front();
+    piece.base += first * piece.distance * in_.element * static_cast<std::int64_t>(sizeof(Real));
+    if (joins) from.join(in, first, count);
+    run_job({joins ? from.piece() : piece, to.piece(), count, factor});
+    to.store(out, first, count, storing.streaming);
+  }
+}
+
+template <class Real>
+template <int kColumns>
+void ShortRows<Real>::run_columns(const Job& job) const {
+  if (kind_ == BatchKind::c2c)
+    return direction_ == Direction::forward ? run_c2c<kColumns, Direction::forward>(job)
+                                            : run_c2c<kColumns, Direction::backward>(job);
+  if constexpr (kColumns % kParts == 0)
+    return kind_ == BatchKind::r2c ? run_r2c<kColumns>(job) : run_c2r<kColumns>(job);
+}
+
+template <class Real>
+auto ShortRows<Real>::rows_of(const Piece& piece, std::int64_t count, std::int64_t first, int parts)
+    -> Rows {
+  const std::int64_t last = std::min(first + kRows, count) - 1;
+  first = std::min(first, last);
+  const std::int64_t pitch = piece.distance * parts;
+  return {reinterpret_cast<Real*>(piece.base) + first * pitch, (last - first) * pitch};
+}
+
+template <class Real>
+[[gnu::always_inline]] inline Pack<Real> ShortRows<Real>::load_real(const Rows& rows,
+                                                                    std::int64_t at) {
+  if constexpr (kRows == 1) {
+    return load_pack(rows.first + at);
+  } else {
+    return load_halves(rows.first + at, rows.first + rows.second + at);
+  }
+}
+
+template <class Real>
+[[gnu::always_inline]] inline void ShortRows<Real>::store_real(const Rows& rows, std::int64_t at,
+                                                               const Pack<Real>& values) {
+  if constexpr (kRows == 1) {
+    store_pack(rows.first + at, values);
+  } else {
+    store_halves(rows.first + at, rows.first + rows.second + at, values);
+  }
+}
+
+// Of kParts complex numbers, the first and the second half, or those of one row and of another.
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> ShortRows<Real>::load_complex(const Rows& rows,
+                                                                         std::int64_t at) {
+  const std::int64_t apart = kRows == 1 ? kWidth<Real> : rows.second;
+  return split<Real>(load_pack(rows.first + 2 * at), load_pack(rows.first + 2 * at + apart));
+}
+
+template <class Real>
+[[gnu::always_inline]] inline void ShortRows<Real>::store_complex(const Rows& rows, std::int64_t at,
+                                                                  const Column<Real>& values) {
+  const std::int64_t apart = kRows == 1 ? kWidth<Real> : rows.second;
+  const auto [low, high] = joined<Real>(values);
+  store_pack(rows.first + 2 * at, low);
+  store_pack(rows.first + 2 * at + apart, high);
+}
+
+// The last element of half a spectrum, which is real, in the first lane of each row.
+template <class Real>
+[[gnu::always_inline]] inline Pack<Real> ShortRows<Real>::load_last(const Rows& rows,
+                                                                    std::int64_t at) {
+  Pack<Real> last{};
+  for (int i = 0; i < kRows; ++i) last[i * kParts] = rows.first[2 * at + i * rows.second];
+  return last;
+}
+
+template <class Real>
+[[gnu::always_inline]] inline void ShortRows<Real>::store_last(const Rows& rows, std::int64_t at,
+                                                               const Pack<Real>& values) {
+  for (int i = 0; i < kRows; ++i) {
+    Real* const last = rows.first + 2 * at + i * rows.second;
+    last[0] = values[i * kParts];
+    last[1] = 0;
+  }
+}
+
+template <class Real>
+template <int kColumns, Direction kDirection>
+void ShortRows<Real>::run_c2c(const Job& job) const {
+  for (std::int64_t row = 0; row < job.count; row += kRows) {
+    const Rows from = rows_of(job.in, job.count, row, 2);
+    const Rows to = rows_of(job.out, job.count, row, 2);
+    for (int i = 0; i < kRows; ++i)
+      fetch_row<2 * kColumns * kParts>(from.first + 2 * (kRowsAhead + i) * job.in.distance);
+    transform_.template run_short<kColumns, kDirection>(
+        [&](auto j) WEFT_INLINE { return load_complex(from, kParts * j); },
+        [&](auto k, const Column<Real>& x) WEFT_INLINE {
+          store_complex(to, k, Column<Real>{job.factor * x.re, job.factor * x.im});
+        });
+  }
+}
+
+// z = a + i b has Z[k] = A[k] + i B[k], and the conjugate of Z[n - k] is A[k] - i B[k].
+template <class Real>
+template <int kColumns>
+void ShortRows<Real>::run_r2c(const Job& job) const {
+  const Real half = job.factor / 2;
+  for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
+    const Rows a = rows_of(job.in, job.count, row, 1);
+    const Rows b = rows_of(job.in, job.count, row + kRows, 1);
+    for (int i = 0; i < 2 * kRows; ++i)
+      fetch_row<kColumns * kParts>(a.first + (2 * kRowsAhead + i) * job.in.distance);
+    Column<Real> z[kColumns];
+    transform_.template run_short<kColumns, Direction::forward>(
+        [&](auto j) WEFT_INLINE {
+          return Column<Real>{load_real(a, kParts * j), load_real(b, kParts * j)};
+        },
+        [&](auto k, const Column<Real>& x) WEFT_INLINE { z[k / kParts] = x; });
+    const Rows a_out = rows_of(job.out, job.count, row, 2);
+    const Rows b_out = rows_of(job.out, job.count, row + kRows, 2);
+    unrolled<kColumns / 2>([&](auto c) WEFT_INLINE {
+      const Column<Real> y = mirrored<kParts>(z[(kColumns - c) % kColumns], z[kColumns - 1 - c]);
+      const Column<Real> x{half * z[c].re, half * z[c].im};
+      store_complex(a_out, kParts * c, {x.re + half * y.re, x.im - half * y.im});
+      store_complex(b_out, kParts * c, {x.im + half * y.im, half * y.re - x.re});
+    });
+    const Column<Real>& middle = z[kColumns / 2];
+    store_last(a_out, kColumns / 2 * kParts, job.factor * middle.re);
+    store_last(b_out, kColumns / 2 * kParts, job.factor * middle.im);
+  }
+}
+
+// Z[k] = A[k] + i B[k] and Z[n - k] = conj(A[k]) + i conj(B[k]); the imaginary parts of A and B are
+// not there at k = 0 and k = n / 2.
+template <class Real>
+template <int kColumns>
+void ShortRows<Real>::run_c2r(const Job& job) const {
+  constexpr int kHalf = kColumns / 2;
+  for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
+    const Rows a = rows_of(job.in, job.count, row, 2);
+    const Rows b = rows_of(job.in, job.count, row + kRows, 2);
+    for (int i = 0; i < 2 * kRows; ++i)
+      fetch_row<kColumns * kParts + 2>(a.first + 2 * (kRowsAhead + i) * job.in.distance);
+    Column<Real> z[kColumns];
+    Column<Real> mirror[kHalf + 1];  // Z[n - k]
+    unrolled<kHalf>([&](auto c) WEFT_INLINE {
+      Column<Real> x = load_complex(a, kParts * c);
+      Column<Real> y = load_complex(b, kParts * c);
+      if constexpr (c == 0) {
+        x.im = without_first<kParts, Real>(x.im);
+        y.im = without_first<kParts, Real>(y.im);
+      }
+      z[c] = {x.re - y.im, x.im + y.re};
+      mirror[c] = {x.re + y.im, y.re - x.im};
+    });
+    mirror[kHalf] = {load_last(a, kHalf * kParts), load_last(b, kHalf * kParts)};
+    unrolled<kHalf>([&](auto c) WEFT_INLINE {
+      z[kColumns - 1 - c] = mirrored<kParts>(mirror[c + 1], mirror[c]);
+    });
+    const Rows a_out = rows_of(job.out, job.count, row, 1);
+    const Rows b_out = rows_of(job.out, job.count, row + kRows, 1);
+    transform_.template run_short<kColumns, Direction::backward>(
+        [&](auto j) WEFT_INLINE { return z[j]; },
+        [&](auto k, const Column<Real>& x) WEFT_INLINE {
+          store_real(a_out, k, job.factor * x.re);
+          store_real(b_out, k, job.factor * x.im);
+        });
+  }
+}
+
+template class ShortRows<double>;
+template class ShortRows<float>;
+
+}  // namespace weft
