@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "plan/slices.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -38,40 +39,6 @@ bool any_of_peers(const Ports& ports) {
 bool any_in(const Ports& ports, int slot) {
   return std::any_of(ports.begin(), ports.end(),
                      [&](const Port& port) { return port.view.slot == slot; });
-}
-
-// What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
-bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
-
-// The slice across `slice_axis` between two fused stages, with rows an odd number of cache lines
-// apart, and its bytes.
-std::pair<Ports, std::int64_t> slice_ports(const State& state, int rank,
-                                           const std::vector<int>& order, int slice_axis) {
-  constexpr std::int64_t kLine = 64;
-  const Box& box = state.layout.box(rank);
-  const std::int64_t bytes = state.element.bytes();
-  Extents strides = Extents::filled(box.dimensions(), 0);
-  std::int64_t stride = 1;
-  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
-    if (*axis == slice_axis) continue;
-    strides[*axis] = stride;
-    stride *= std::max<std::int64_t>(1, box.extent(*axis));
-    if (axis != order.rbegin()) continue;
-    const std::int64_t lines = (stride * bytes + kLine - 1) / kLine;
-    stride = (lines | 1) * kLine / bytes;
-  }
-  if (box.empty()) stride = 0;
-  const std::int64_t slice_bytes = stride * bytes;
-  const View view{kSlotSlice, 0, box, strides};
-  return {{{view, 0, -1, stays_in_cache(slice_bytes)}}, slice_bytes};
-}
-
-// `sinks` of a fused pass, with a note where what was loaded for a slice, which is as large as the
-// one between the stages, lies in the cache until its result is stored there.
-Ports with_what_is_in_cache(Ports sinks, const Ports& sources, std::int64_t slice_bytes) {
-  const bool stays = sources.size() == 1 && stays_in_cache(2 * slice_bytes);
-  for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
-  return sinks;
 }
 
 // The stage that ends the pass before, if `stage` reads what it has stored.
@@ -123,7 +90,7 @@ class Builder {
     Ports ports;
     append_ports(ports, blocks, problem_.fields, problem_.chunks,
                  [&](int unit, int block) { return exchange.inbox(unit, block); });
-    return ports;
+    return with_joined_blocks(ports, state.element.bytes());
   }
   Ports ports_after(std::size_t link, const State& state) const {
     if (link == problem_.exchanges.size()) return user_ports(problem_.sink, problem_.rank);
@@ -133,7 +100,7 @@ class Builder {
     Ports ports;
     append_ports(ports, blocks, problem_.fields, problem_.chunks,
                  [&](int unit, int block) { return exchange.outbox(unit, block); });
-    return ports;
+    return with_joined_blocks(ports, state.element.bytes());
   }
   std::size_t exchange_state(std::size_t exchange) const {
     for (std::size_t i = 0; i < sequence_.actions.size(); ++i)
@@ -152,7 +119,8 @@ class Builder {
       const bool final = next == last;
       const Ports sink = final ? after : handover(at, next, last, source, after);
       if (final && !may_overwrite(source, sink, at, next)) {
-        Ports work = work_ports(sequence_.states[next]);
+        const State& state = sequence_.states[next];
+        Ports work = work_ports(state.layout.box(problem_.rank), state.element);
         add_pass(at, next, source, work);
         source = work;
         add_pass(last, last, source, sink);
@@ -184,13 +152,20 @@ class Builder {
       return without_chunks(after);
     const bool may_change = !source.empty() && !any_of_peers(source) && !reads_input(source);
     if (may_change && same(sequence_.states[at])) return without_chunks(source);
-    return work_ports(state);
+    const bool becomes_real = state.element.complex && !sequence_.states[last].element.complex;
+    if (becomes_real && pass_ends(sequence_, order_, next, last).front() == last)
+      if (const auto place = place_in_real(state.layout.box(problem_.rank), state.element.bytes(),
+                                           after, order_)) {
+        const Ports room{place->room};
+        if (may_overwrite(source, room, at, next) && may_overwrite(room, after, next, last))
+          return {place->room, work_ports(place->rest, state.element).front()};
+      }
+    return work_ports(state.layout.box(problem_.rank), state.element);
   }
 
-  Ports work_ports(const State& state) {
-    const Box& box = state.layout.box(problem_.rank);
-    const std::int64_t bytes = state.element.bytes();
-    const Arrangement arrangement = spread_out(box.extents(), order_, bytes);
+  Ports work_ports(const Box& box, const Element& element) {
+    const std::int64_t bytes = element.bytes();
+    const Arrangement arrangement = spread_planes(box.extents(), order_, bytes);
     if (!box.empty())
       program_.work_bytes = std::max(program_.work_bytes, arrangement.elements * bytes);
     return {{View{kSlotWork, 0, box, arrangement.strides}, 0, -1}};
@@ -220,13 +195,52 @@ class Builder {
       pass.stages.push_back(transform_stage(at, source, sink, -1));
     } else {
       auto [slice, bytes] =
-          slice_ports(sequence_.states[at + 1], problem_.rank, order_, slice_axis());
-      pass.slice_bytes = bytes;
+          own_slices(sequence_.states[at + 1], problem_.rank, order_, slice_axis());
+      Ports stored = with_what_is_in_cache(sink, source, bytes);
+      if (const Ports* const there = place_of_slices(at, source, sink, bytes)) {
+        slice = in_cache(without_chunks(*there));
+        stored = in_cache(sink);
+      } else {
+        pass.slice_bytes = bytes;
+      }
       pass.stages.push_back(transform_stage(at, source, slice, slice_axis()));
-      pass.stages.push_back(
-          transform_stage(at + 1, slice, with_what_is_in_cache(sink, source, bytes), slice_axis()));
+      pass.stages.push_back(transform_stage(at + 1, slice, stored, slice_axis()));
     }
     program_.links.back().passes.push_back(std::move(pass));
+  }
+
+  // Where slices of so many bytes of the pass over actions `at` and the next one lie best, if not
+  // in memory of their own: where the pass stores its results, unless it stores them past the
+  // cache or they would change what real rows round to, or where a real result comes from; null:
+  // nowhere.
+  const Ports* place_of_slices(std::size_t at, const Ports& source, const Ports& sink,
+                               std::int64_t bytes) const {
+    const State& before = sequence_.states[at];
+    const State& slices = sequence_.states[at + 1];
+    const State& after = sequence_.states[at + 2];
+    const auto fit = [&](const State& state) {
+      return state.element == slices.element && state.layout.shape() == slices.layout.shape();
+    };
+    const bool in_place = source.size() == 1 && sink.size() == 1 && share_a_slot(source, sink);
+    const bool pairs_stay =
+        before.element.complex || !cut_groups(sink, slices.layout.box(problem_.rank),
+                                              sequence_.actions[at].axis, slice_axis());
+    if (fit(after))
+      return (in_place || is_cached(after, sink)) && pairs_stay &&
+                     suit_slices(sink, slices.element.bytes(), bytes) &&
+                     may_overwrite(source, sink, at, at + 1)
+                 ? &sink
+                 : nullptr;
+    return in_place && fit(before) && are_large_slices(bytes) &&
+                   may_overwrite(source, sink, at + 1, at + 2)
+               ? &source
+               : nullptr;
+  }
+
+  // True where results are not stored past the cache.
+  bool is_cached(const State& state, const Ports& sink) const {
+    const std::int64_t bytes = state.layout.box(problem_.rank).volume() * state.element.bytes();
+    return bytes <= (any_of_peers(sink) ? second_level_cache_bytes() : kMostCachedResultBytes);
   }
 
   StageSpec common_spec(const State& before, const State& after, const Ports& source,
@@ -240,10 +254,7 @@ class Builder {
     spec.sinks = sink;
     spec.keep_source = reads_input(source);
     const bool in_slice = sink.empty() || sink.front().view.slot == kSlotSlice;
-    const std::int64_t bytes = spec.sink_box.volume() * after.element.bytes();
-    const std::int64_t most =
-        any_of_peers(sink) ? second_level_cache_bytes() : kMostCachedResultBytes;
-    spec.store_mode = !in_slice && bytes > most ? StoreMode::streaming : StoreMode::cached;
+    spec.store_mode = in_slice || is_cached(after, sink) ? StoreMode::cached : StoreMode::streaming;
     return spec;
   }
 

@@ -108,6 +108,19 @@ void sort_by_slice(const TilingProblem& problem, const std::vector<std::int64_t>
         slice_of(tiling.tiles[static_cast<std::size_t>(t)]))] = t;
 }
 
+// The axis along which `after` follows where `before` ends, if they are alike along all others; -1:
+// none.
+int axis_between(const Box& before, const Box& after) {
+  int between = -1;
+  for (int axis = 0; axis < before.dimensions(); ++axis) {
+    if (before.lower[axis] == after.lower[axis] && before.upper[axis] == after.upper[axis])
+      continue;
+    if (between >= 0 || before.upper[axis] != after.lower[axis]) return -1;
+    between = axis;
+  }
+  return between;
+}
+
 }  // namespace
 
 bool same_views(std::span<const Port> a, std::span<const Port> b) {
@@ -125,6 +138,26 @@ bool share_a_slot(std::span<const Port> a, std::span<const Port> b) {
 std::vector<Port> without_chunks(std::vector<Port> ports) {
   for (Port& port : ports) port.chunk = -1;
   return ports;
+}
+
+std::vector<Port> with_joined_blocks(const std::vector<Port>& ports, std::int64_t element_bytes) {
+  std::vector<Port> joined;
+  for (const Port& port : ports) {
+    const int axis = joined.empty() ? -1 : axis_between(joined.back().view.box, port.view.box);
+    if (axis >= 0) {
+      Port& before = joined.back();
+      Port both = before;
+      both.view.box.upper[axis] = port.view.box.upper[axis];
+      if (part_of(both.view, port.view.box, element_bytes) == port.view &&
+          port.field_bytes == before.field_bytes && port.chunk == before.chunk &&
+          port.in_cache == before.in_cache) {
+        before = both;
+        continue;
+      }
+    }
+    joined.push_back(port);
+  }
+  return joined;
 }
 
 Tiling make_tiling(const TilingProblem& problem) {

@@ -27,6 +27,10 @@ bool share_a_slot(std::span<const Port> a, std::span<const Port> b);
 /// The same ports where no exchange waits for them, nor they for it.
 std::vector<Port> without_chunks(std::vector<Port> ports);
 
+/// The same blocks, those one that follow one another here and in memory, with elements of so many
+/// bytes, and wait for the same chunk or it for them.
+std::vector<Port> with_joined_blocks(const std::vector<Port>& ports, std::int64_t element_bytes);
+
 /// The piece of a cell's pencils that lies in one block.
 struct Segment {
   int slot = 0;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "random_geometry.hpp"
@@ -206,6 +207,37 @@ TEST(Tiling, VisitsEveryElementOnceForRandomBlocks) {
     const SideOfStage sink = random_side(random, sink_box, 16);
     Checker(random_problem(random, source, sink, axis), source, sink).check();
   }
+}
+
+/// Blocks of a plane of 6 x 8 elements of 16 bytes, cut along axis 1 at 3 and 5.
+std::vector<Port> blocks_of_a_plane() {
+  const View plane{2, 64, {{0, 0}, {6, 8}}, dense_strides({6, 8}, {0, 1})};
+  std::vector<Port> blocks;
+  for (const auto& [lower, upper] : {std::pair{0, 3}, std::pair{3, 5}, std::pair{5, 8}})
+    blocks.push_back({part_of(plane, {{0, lower}, {6, upper}}, 16), 7, 1});
+  return blocks;
+}
+
+TEST(Blocks, AreJoinedWhereOneFollowsTheOtherInMemory) {
+  const std::vector<Port> joined = with_joined_blocks(blocks_of_a_plane(), 16);
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0].view, (View{2, 64, {{0, 0}, {6, 8}}, dense_strides({6, 8}, {0, 1})}));
+  EXPECT_EQ(joined[0].field_bytes, 7);
+  EXPECT_EQ(joined[0].chunk, 1);
+}
+
+TEST(Blocks, AreNotJoinedElsewhere) {
+  const auto blocks_after = [](auto change) {
+    std::vector<Port> blocks = blocks_of_a_plane();
+    change(blocks[1]);
+    return with_joined_blocks(blocks, 16).size();
+  };
+  EXPECT_EQ(blocks_after([](Port& port) { port.chunk = 2; }), 3U);
+  EXPECT_EQ(blocks_after([](Port& port) { port.field_bytes = 8; }), 3U);
+  EXPECT_EQ(blocks_after([](Port& port) { port.view.slot = 3; }), 3U);
+  EXPECT_EQ(blocks_after([](Port& port) { port.view.offset_bytes += 16; }), 3U);
+  EXPECT_EQ(blocks_after([](Port& port) { port.view.box.upper[0] = 5; }), 3U);
+  EXPECT_EQ(blocks_after([](Port& port) { port.view.strides[0] = 9; }), 3U);
 }
 
 TEST(Tiling, EmptyBoxHasNoTiles) {

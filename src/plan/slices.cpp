@@ -1,0 +1,106 @@
+// Where slices lie: by what fits into the second-level cache.
+#include "plan/slices.hpp"
+
+#include <algorithm>
+
+#include "base/cache.hpp"
+
+namespace weft {
+
+namespace {
+
+// What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
+bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
+
+}  // namespace
+
+bool are_large_slices(std::int64_t bytes) {
+  return bytes > second_level_cache_bytes() / 4 && stays_in_cache(bytes);
+}
+
+bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std::int64_t bytes) {
+  constexpr std::int64_t kLine = 64;
+  constexpr std::int64_t kSmall = 96 * 1024;
+  const auto is_on_lines = [&](const Port& port) {
+    bool on_lines = port.view.offset_bytes % kLine == 0;
+    for (const std::int64_t stride : port.view.strides)
+      on_lines &= stride == 1 || stride * element_bytes % kLine == 0;
+    return on_lines;
+  };
+  if (!stays_in_cache(bytes)) return false;
+  return bytes <= kSmall || are_large_slices(bytes) || std::ranges::all_of(ports, is_on_lines);
+}
+
+bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, int slice_axis) {
+  constexpr std::int64_t kGroup = 32;
+  return std::ranges::any_of(ports, [&](const Port& port) {
+    for (int axis = 0; axis < box.dimensions(); ++axis) {
+      const std::int64_t end = port.view.box.upper[axis];
+      const bool ends_inside = axis != row_axis && axis != slice_axis && end < box.upper[axis];
+      if (ends_inside && (end - box.lower[axis]) % kGroup != 0) return true;
+    }
+    return false;
+  });
+}
+
+std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int rank,
+                                                      const std::vector<int>& order,
+                                                      int slice_axis) {
+  constexpr std::int64_t kLine = 64;
+  const Box& box = state.layout.box(rank);
+  const std::int64_t bytes = state.element.bytes();
+  Extents strides = Extents::filled(box.dimensions(), 0);
+  std::int64_t stride = 1;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    if (*axis == slice_axis) continue;
+    strides[*axis] = stride;
+    stride *= std::max<std::int64_t>(1, box.extent(*axis));
+    if (axis != order.rbegin()) continue;
+    const std::int64_t lines = (stride * bytes + kLine - 1) / kLine;
+    stride = (lines | 1) * kLine / bytes;
+  }
+  if (box.empty()) stride = 0;
+  const std::int64_t slice_bytes = stride * bytes;
+  const View view{kSlotSlice, 0, box, strides};
+  return {{{view, 0, -1, stays_in_cache(slice_bytes)}}, slice_bytes};
+}
+
+std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
+                                        std::int64_t slice_bytes) {
+  std::int64_t all = 0;
+  for (const Port& port : sources) all += port.view.box.volume();
+  const bool is_one = !sources.empty() && 10 * sources.front().view.box.volume() >= 9 * all;
+  const bool stays = is_one && stays_in_cache(2 * slice_bytes);
+  for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
+  return sinks;
+}
+
+std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
+                                         const std::vector<Port>& real,
+                                         const std::vector<int>& order) {
+  if (order.size() < 3 || real.size() != 1 || box.empty()) return std::nullopt;
+  const View& view = real.front().view;
+  const int slice = order[0];
+  const int row = order[1];
+  if (!stays_in_cache(2 * element_bytes * box.volume() / box.extent(slice))) return std::nullopt;
+  const Extents dense = dense_strides(view.box.extents(), order);
+  Extents strides = dense_strides(box.extents(), order);
+  for (const int axis : order)
+    if (axis != slice && view.strides[axis] != dense[axis]) return std::nullopt;
+  const std::int64_t rows = dense[slice] / (2 * strides[row]);
+  if (view.strides[slice] % 2 != 0 || rows == 0 || rows >= box.extent(row)) return std::nullopt;
+  strides[slice] = view.strides[slice] / 2;
+  PlaceInReal place{real.front(), box};
+  place.room.chunk = -1;
+  place.room.view.box = box;
+  place.room.view.strides = strides;
+  place.room.view.box.upper[row] = place.rest.lower[row] = box.lower[row] + rows;
+  return place;
+}
+
+std::vector<Port> in_cache(std::vector<Port> ports) {
+  for (Port& port : ports) port.in_cache = true;
+  return ports;
+}
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// Slices: where the slices between two fused stages lie, and what of them stays in the cache.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plan/sequence.hpp"
+#include "plan/tiling.hpp"
+
+namespace weft {
+
+/// A slice across `slice_axis` of a state's box at `rank` in memory of its own, with rows an odd
+/// number of cache lines apart, and its bytes.
+std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int rank,
+                                                      const std::vector<int>& order,
+                                                      int slice_axis);
+
+/// Slices of so many bytes that, if they were beside what is loaded and stored for them, would
+/// displace it, but stay in the cache. (In the array instead: 384^3 r2c in place, 1 rank with 2
+/// threads, 104 / 111 -> 94 / 92 ms.)
+bool are_large_slices(std::int64_t bytes);
+
+/// True where slices of so many bytes may as well lie in the array itself: all that stay in the
+/// cache, where its rows begin with cache lines (256^3 c2c in place, 1 rank with 2 threads: 57 ->
+/// 52 ms; 512^3, whose slices do not stay, 548 -> 646), else large or small ones (64^3 r2c in place
+/// forward 0.26 -> 0.23; but 200^3 9.9 -> 10.5).
+bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std::int64_t bytes);
+
+/// True where a block of `ports`, which make up `box`, ends within a group of rows along `row_axis`
+/// that are transformed together, within a slice across `slice_axis`. Two real signals are the
+/// parts of a complex one, and what each rounds to depends on the other.
+bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, int slice_axis);
+
+/// `sinks` of a fused pass, with a note where what was loaded for a slice, which is as large as the
+/// one between the stages, lies in the cache until its result is stored there.
+std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
+                                        std::int64_t slice_bytes);
+
+/// Where complex slices of `box`, with elements of so many bytes, may lie in the real array that
+/// they become in the end: `room` is there, and `rest` what no slice has room for. For three
+/// dimensions and more, if the slices of the array have no gaps and what is loaded of one is still
+/// in the cache when its result is stored. (r2c backward out of place, 1 rank with 2 threads, needs
+/// no local array then: 256^3 29.7 -> 27.8 ms, 128^3 3.4 -> 3.0; where it is not, 384^3 131 ->
+/// 147.)
+struct PlaceInReal {
+  Port room;
+  Box rest;
+};
+std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
+                                         const std::vector<Port>& real,
+                                         const std::vector<int>& order);
+
+/// `ports` where all lies in the cache.
+std::vector<Port> in_cache(std::vector<Port> ports);
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+// Slices between fused stages: which may lie in the array itself, and which of them stay in the
+// cache.
+#include "plan/slices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/cache.hpp"
+
+namespace weft {
+namespace {
+
+/// An array of 4 x 8 rows of 32 complex doubles, `gap` elements apart.
+std::vector<Port> array_with_gaps(std::int64_t gap) {
+  const std::int64_t row = 32 + gap;
+  return {{View{0, 0, {{0, 0, 0}, {4, 8, 32}}, {8 * row, row, 1}}}};
+}
+
+TEST(Slices, SuitTheArrayWhereTheyStayInTheCache) {
+  const std::int64_t cache = second_level_cache_bytes();
+  EXPECT_TRUE(suit_slices(array_with_gaps(0), 16, cache / 8));
+  EXPECT_TRUE(suit_slices(array_with_gaps(4), 16, cache / 2));
+  EXPECT_FALSE(suit_slices(array_with_gaps(0), 16, cache));
+}
+
+TEST(Slices, OfRowsThatBeginWithinLinesSuitTheArrayIfSmallOrLarge) {
+  const std::int64_t cache = second_level_cache_bytes();
+  EXPECT_TRUE(suit_slices(array_with_gaps(1), 16, 4096));
+  EXPECT_TRUE(suit_slices(array_with_gaps(1), 16, cache / 2));
+  EXPECT_FALSE(suit_slices(array_with_gaps(1), 16, cache));
+  if (cache / 4 > 96 * 1024) {
+    EXPECT_FALSE(suit_slices(array_with_gaps(1), 16, cache / 4));
+  }
+}
+
+TEST(Slices, OfRealRowsAreCutBetweenGroupsOfThem) {
+  const Box box{{0, 5, 0}, {4, 69, 9}};
+  const auto cut_at = [&](int axis, std::int64_t at) {
+    Port before{View{0, 0, box, {}}};
+    Port after = before;
+    before.view.box.upper[axis] = after.view.box.lower[axis] = at;
+    return std::vector<Port>{before, after};
+  };
+  EXPECT_FALSE(cut_groups(cut_at(1, 5 + 32), box, 2, 0));
+  EXPECT_TRUE(cut_groups(cut_at(1, 32), box, 2, 0));
+  EXPECT_FALSE(cut_groups(cut_at(0, 3), box, 2, 0));  // between slices
+  EXPECT_FALSE(cut_groups(cut_at(2, 4), box, 2, 0));  // rows in pieces
+}
+
+TEST(Slices, OfTheirOwnHaveRowsAnOddNumberOfLinesApart) {
+  const Layout whole = Layout::from_boxes({4, 8, 32}, {{{0, 0, 0}, {4, 8, 32}}});
+  const auto [ports, bytes] = own_slices({whole, Element{}}, 0, {0, 1, 2}, 0);
+  ASSERT_EQ(ports.size(), 1U);
+  EXPECT_EQ(ports[0].view.slot, kSlotSlice);
+  EXPECT_EQ(ports[0].view.strides, (Extents{0, 36, 1}));
+  EXPECT_EQ(bytes, 8 * 36 * 16);
+}
+
+/// An array of 4 x 8 x 6 reals, with so many from one slice to the next.
+std::vector<Port> real_array(std::int64_t pitch) {
+  return {{View{1, 0, {{0, 0, 0}, {4, 8, 6}}, {pitch, 6, 1}}, 7, 2}};
+}
+
+TEST(Slices, OfARealResultLieInItButForRowsWithoutRoom) {
+  // A slice has room for 24 complex numbers, which are 6 rows of 4.
+  const Box box{{0, 0, 0}, {4, 8, 4}};
+  const auto place = place_in_real(box, 16, real_array(50), {0, 1, 2});
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->room.view, (View{1, 0, {{0, 0, 0}, {4, 6, 4}}, {25, 4, 1}}));
+  EXPECT_EQ(place->room.field_bytes, 7);
+  EXPECT_EQ(place->room.chunk, -1);
+  EXPECT_EQ(place->rest, (Box{{0, 6, 0}, {4, 8, 4}}));
+}
+
+TEST(Slices, OfARealResultDoNotLieInItWhereTheyDoNotFit) {
+  const Box box{{0, 0, 0}, {4, 8, 4}};
+  EXPECT_FALSE(place_in_real(box, 16, real_array(49), {0, 1, 2}));  // complex numbers are cut
+  std::vector<Port> with_gaps = real_array(56);
+  with_gaps[0].view.strides = {56, 7, 1};
+  EXPECT_FALSE(place_in_real(box, 16, with_gaps, {0, 1, 2}));
+  EXPECT_FALSE(place_in_real({{0, 0, 0}, {4, 8, 0}}, 16, real_array(50), {0, 1, 2}));
+  const std::int64_t large = second_level_cache_bytes() / 4;
+  EXPECT_FALSE(place_in_real(box, large, real_array(50), {0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace weft
