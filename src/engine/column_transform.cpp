@@ -289,7 +289,7 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
   const bool early = fit(packs) && !would_displace(in.compete);
   Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
-                          ? Fetch<Real>(in.in_order, n_, in.next, in.next + in.next_reals)
+                          ? Fetch<Real>(in.next_rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
   fetch.long_pieces = long_pieces_;
   run({work, in, out, packs, work_columns(), &fetch, early ? 0 : kPacksAhead / packs});

@@ -21,13 +21,13 @@ namespace weft {
 template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
-  const Real* const* in_order = nullptr;  ///< the rows, by their points
-  bool compete = false;                   ///< the rows, for the same few lines of the cache
-  bool ends_inside_lines = false;         ///< of the cache
-  std::int64_t first = 0;                 ///< reals
+  bool compete = false;            ///< the rows, for the same few lines of the cache
+  bool ends_inside_lines = false;  ///< of the cache
+  std::int64_t first = 0;          ///< reals
   std::int64_t high = kWidth<Real>;
-  std::int64_t next = 0;        ///< like `first`, of the lanes that will be loaded next
-  std::int64_t next_reals = 0;  ///< so many of each row; 0 when they are not known
+  const Real* const* next_rows = nullptr;  ///< of what will be loaded next, by their points
+  std::int64_t next = 0;                   ///< like `first`, in these
+  std::int64_t next_reals = 0;             ///< so many of each row; 0 when they are not known
 };
 
 /// How lanes are stored: `streamed`, past the cache, to addresses that are aligned to packs;

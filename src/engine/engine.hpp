@@ -52,10 +52,10 @@ struct Piece {
 /// All elements of one side of a batch, in pieces.
 using Pieces = std::span<const Piece>;
 
-/// What is known of rows that are loaded: those that are transformed after them lie `next` bytes
-/// behind them, or 0 where that is not known; `in_cache`: they are in the cache.
+/// What is known of rows that are loaded: those that are transformed after them, none where that is
+/// not known; `in_cache`: they are in the cache.
 struct Loading {
-  std::int64_t next = 0;
+  RowsOfLanes next{};
   bool in_cache = false;
 };
 

@@ -93,10 +93,8 @@ class WeftBatch : public Batch {
     auto* work = static_cast<Column<Real>*>(scratch);
     auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
     const Arranged rows = arranged(in, out, storing, seam + spec_.n);
-    LanesIn<Real> from{.rows = rows.in,
-                       .in_order = reinterpret_cast<const Real* const*>(in.data()),
-                       .compete = compete(in),
-                       .ends_inside_lines = !are_aligned(in)};
+    LanesIn<Real> from{
+        .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
     LanesOut<Real> to{.rows = rows.out,
                       .factor = static_cast<Real>(storing.factor),
                       .twiddles = rows.twiddles,
@@ -104,13 +102,13 @@ class WeftBatch : public Batch {
                       .in_cache = rows.in_cache,
                       .seam = seam,
                       .opens = true};
-    const std::int64_t next_reals = loading.next / static_cast<std::int64_t>(sizeof(Real));
     constexpr std::int64_t pack = kWidth<Real>;
     // Long pieces are for memory, also where all is stored by way of the cache.
     const bool one_pack = loading.in_cache && kHasSeams;
     const std::int64_t together =
         one_pack ? pack : pack * transform_.packs_for(from.compete, compete(out));
-    const std::int64_t lanes_of_next = loading.next == 0 ? 0 : together;
+    const auto* const rows_of_next = reinterpret_cast<const Real* const*>(loading.next.data());
+    const std::int64_t lanes_of_next = loading.next.empty() ? 0 : together;
     const auto lanes_from = [&](std::int64_t begin) {
       return std::min(together, (spec_.count - begin) / pack * pack);
     };
@@ -119,7 +117,8 @@ class WeftBatch : public Batch {
       const std::int64_t lanes = lanes_from(first);
       const std::int64_t after = first + lanes;
       const bool is_last = after + pack > spec_.count;
-      from.next = is_last ? next_reals : 2 * after;
+      from.next_rows = is_last ? rows_of_next : reinterpret_cast<const Real* const*>(in.data());
+      from.next = is_last ? 0 : 2 * after;
       from.next_reals = loading.in_cache ? 0 : 2 * (is_last ? lanes_of_next : lanes_from(after));
       transform_.run(work, from, to, static_cast<int>(lanes / pack));
       first = after;
@@ -130,9 +129,9 @@ class WeftBatch : public Batch {
     if (first == spec_.count) return;
     const std::int64_t left = spec_.count - first;
     for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(row(in, j) + 2 * first, left);
-    transform_.run(work, first > 0 ? Fetch<Real>()
-                                   : Fetch<Real>(from.in_order, spec_.n, next_reals,
-                                                 next_reals + 2 * lanes_of_next));
+    transform_.run(work, first > 0 || lanes_of_next == 0
+                             ? Fetch<Real>()
+                             : Fetch<Real>(rows_of_next, spec_.n, 0, 2 * lanes_of_next));
     for (std::int64_t i = 0; i < spec_.n; ++i) {
       const Column<Real> value = multiplied(work[i], to, i);
       store_first_lanes(value, rows.out[i] + 2 * first, left);

@@ -23,7 +23,9 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kCounterBytes = 64;
-constexpr std::chrono::nanoseconds kSpin{4000};
+/// About what it takes to fall asleep and to be woken on a virtual machine, whose idle processors
+/// are given back to the host.
+constexpr std::chrono::nanoseconds kSpin{50'000};
 constexpr std::chrono::nanoseconds kSpinWhenCrowded{500};
 constexpr long kSleepNanoseconds = 1'000'000;
 constexpr long kSleepNanosecondsWithProgress = 50'000;

@@ -82,7 +82,8 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   const View& view = real.front().view;
   const int slice = order[0];
   const int row = order[1];
-  if (!stays_in_cache(2 * element_bytes * box.volume() / box.extent(slice))) return std::nullopt;
+  const std::int64_t slices_bytes = 2 * element_bytes * box.volume() / box.extent(slice);
+  if (slices_bytes > second_level_cache_bytes() * 17 / 16) return std::nullopt;
   const Extents dense = dense_strides(view.box.extents(), order);
   Extents strides = dense_strides(box.extents(), order);
   for (const int axis : order)

@@ -266,11 +266,11 @@ void Stage::choose_rows() {
   if (rows_from_source_ && rows_to_sink_ && !may_store_early()) rows_to_sink_ = false;
 }
 
-// The addresses of the rows of both sides, or their pieces.
+// The addresses of the rows of both sides and of those to load next, or their pieces.
 std::int64_t Stage::list_bytes() const {
   std::size_t bytes = 0;
   if (rows_from_source_ || rows_to_sink_)
-    bytes = static_cast<std::size_t>(spec_.n) * (2 * sizeof(std::byte*) + sizeof(bool));
+    bytes = static_cast<std::size_t>(spec_.n) * (3 * sizeof(std::byte*) + sizeof(bool));
   if (pieces_from_source_ || pieces_to_sink_)
     for (const Cell& cell : tiling_.cells)
       bytes = std::max(bytes, sizeof(Piece) * (sources_of(cell).size() + sinks_of(cell).size()));
@@ -384,18 +384,6 @@ void Stage::find_rows(std::span<const Segment> segments, const Tile& tile, const
   }
 }
 
-// How far the source of the next tile lies behind that of this one; 0 when it is in another cell.
-std::int64_t Stage::bytes_to_next(const Tile& tile) const {
-  if (&tile == &tiling_.tiles.back()) return 0;
-  const Tile& next = *(&tile + 1);
-  if (next.cell != tile.cell) return 0;
-  const Segment& segment = tiling_.segments[tiling_.cells[tile.cell].first_source];
-  std::int64_t elements = 0;
-  for (int axis = 0; axis < tile.origin.size(); ++axis)
-    elements += (next.origin[axis] - tile.origin[axis]) * segment.strides[axis];
-  return elements * spec_.source_element.bytes();
-}
-
 // Runs a tile without it, or with one for one side only.
 void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
                      std::byte* workspace) const {
@@ -403,6 +391,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   const std::int64_t bytes = spec_.source_element.bytes();
   auto** in = reinterpret_cast<std::byte**>(workspace + 2 * tile_bytes_);
   auto** out = in + spec_.n;
+  auto** next = out + spec_.n;
   const auto rows_of_tile = [&](std::byte** rows) {
     const std::int64_t pitch = shape_of(tile.lanes, spec_.n, spec_.source_element).row * bytes;
     for (std::int64_t j = 0; j < spec_.n; ++j) rows[j] = workspace + j * pitch;
@@ -419,11 +408,17 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
   Storing how = rows_to_sink_ ? storing() : Storing{};
-  if (how.streaming) how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(out + spec_.n));
+  if (how.streaming) how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(next + spec_.n));
   how.twiddles = twiddles_of(tile);
   Loading loading{.in_cache = true};  // as a tile is
-  if (rows_from_source_)
-    loading = {.next = bytes_to_next(tile), .in_cache = sources_of(cell).front().in_cache};
+  if (rows_from_source_) {
+    loading.in_cache = sources_of(cell).front().in_cache;
+    if (!loading.in_cache && &tile != &tiling_.tiles.back()) {
+      const Tile& after = *(&tile + 1);
+      find_rows(sources_of(tiling_.cells[after.cell]), after, call, bytes, next);
+      loading.next = {next, rows};
+    }
+  }
   batch.run_rows({in, rows}, {out, rows}, loading, how, workspace + 2 * tile_bytes_ + list_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);
 }

@@ -101,7 +101,6 @@ class Stage {
   void choose_rows();
   bool may_store_early() const;
   std::int64_t list_bytes() const;
-  std::int64_t bytes_to_next(const Tile& tile) const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
   const bool* rows_in_cache(const Cell& cell, bool* memory) const;
   void find_rows(std::span<const Segment> segments, const Tile& tile, const Call& call,
