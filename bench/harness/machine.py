@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+from pathlib import Path
 
 from .measure import memory
 from .process import REPOSITORY, Failed, cores, mpi_launcher
@@ -37,6 +38,24 @@ def cpu_model() -> str:
     return (name.group(1) if name else platform.machine()) + widest
 
 
+def caches() -> str:
+    """Of the first core, from the inside out, as Linux tells them."""
+    folder = "/sys/devices/system/cpu/cpu0/cache"
+    found = {}
+    try:
+        for index in os.listdir(folder):
+            if not index.startswith("index"):
+                continue
+            level, kind, size = (
+                Path(folder, index, name).read_text().strip() for name in ("level", "type", "size")
+            )
+            if kind != "Instruction":
+                found[level] = f"L{level} {size}"
+    except OSError:
+        pass
+    return ", ".join(text for _, text in sorted(found.items())) or "unknown"
+
+
 def compiler(build: str) -> str:
     """The C++ compiler of the build, from its cache."""
     try:
@@ -64,6 +83,7 @@ def describe(build: str) -> dict[str, str]:
     return {
         "CPU": cpu_model(),
         "cores": str(cores()),
+        "caches": caches(),
         "memory": f"{memory('MemTotal') / 2**30:.0f} GiB",
         "system": operating_system(),
         "MPI": mpi,
