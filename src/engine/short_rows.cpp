@@ -1,3 +1,5 @@
+// Rows are loaded and stored where they lie; those in pieces, or past the cache, by way of
+// WholeRows.
 #include "engine/short_rows.hpp"
 
 #include <algorithm>

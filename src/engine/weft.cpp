@@ -37,8 +37,10 @@ class WeftBatch : public Batch {
                    spec.n * static_cast<std::int64_t>(sizeof(Column<Real>)) > kPairBytes),
         transform_(in_halves_ ? spec.n / 2 : spec.n, spec.direction) {
     if (in_halves_) prepare_halves();
-    if (ShortRows<Real>::takes(spec)) short_rows_ = std::make_unique<ShortRows<Real>>(spec);
-    if (RowBatch<Real>::takes(spec)) rows_ = std::make_unique<RowBatch<Real>>(spec);
+    if (ShortRows<Real>::takes(spec))
+      short_rows_ = std::make_unique<ShortRows<Real>>(spec);
+    else if (RowBatch<Real>::takes(spec))
+      rows_ = std::make_unique<RowBatch<Real>>(spec);
   }
 
   std::int64_t scratch_bytes() const override {
@@ -429,7 +431,7 @@ class WeftBatch : public Batch {
   BatchSpec spec_;
   bool in_halves_;
   ColumnTransform<Real> transform_;
-  std::unique_ptr<ShortRows<Real>> short_rows_;  // these do rows; null where they do not
+  std::unique_ptr<ShortRows<Real>> short_rows_;  // one of these does rows, or none
   std::unique_ptr<RowBatch<Real>> rows_;
   std::vector<Twiddle<Real>> roots_;  // for real signals in halves: w^k or its conjugate
   std::vector<std::int64_t> places_;  // likewise: of Z[k], periodic

@@ -9,6 +9,8 @@ namespace weft {
 
 namespace {
 
+constexpr std::int64_t kLine = 64;  // bytes of the cache's
+
 // What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
 bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
 
@@ -19,7 +21,6 @@ bool are_large_slices(std::int64_t bytes) {
 }
 
 bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std::int64_t bytes) {
-  constexpr std::int64_t kLine = 64;
   constexpr std::int64_t kSmall = 96 * 1024;
   const auto is_on_lines = [&](const Port& port) {
     bool on_lines = port.view.offset_bytes % kLine == 0;
@@ -46,7 +47,6 @@ bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, in
 std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int rank,
                                                       const std::vector<int>& order,
                                                       int slice_axis) {
-  constexpr std::int64_t kLine = 64;
   const Box& box = state.layout.box(rank);
   const std::int64_t bytes = state.element.bytes();
   Extents strides = Extents::filled(box.dimensions(), 0);
@@ -82,8 +82,8 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   const View& view = real.front().view;
   const int slice = order[0];
   const int row = order[1];
-  const std::int64_t slices_bytes = 2 * element_bytes * box.volume() / box.extent(slice);
-  if (slices_bytes > second_level_cache_bytes() * 17 / 16) return std::nullopt;
+  const std::int64_t two_slices = 2 * element_bytes * box.volume() / box.extent(slice);
+  if (two_slices > second_level_cache_bytes() * 17 / 16) return std::nullopt;
   const Extents dense = dense_strides(view.box.extents(), order);
   Extents strides = dense_strides(box.extents(), order);
   for (const int axis : order)
