@@ -24,6 +24,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import catalogue, machine, measure, results, targets  # noqa: E402
 from harness.process import BENCH, REPOSITORY, Failed, cores, mpi_launcher  # noqa: E402
 
+# What tells one row that was left out from another.
+FAILURE = ("library", "options", "problem", "ranks", "threads")
+
 
 def words(text: str) -> list[str]:
     return text.replace(",", " ").split()
@@ -43,7 +46,7 @@ def parse_arguments() -> argparse.Namespace:
     add(
         "--best", action="store_true", help="of each rival only the options that are best as a rule"
     )
-    add("--rounds", type=int, default=4, help="sample groups of each row")
+    add("--rounds", type=int, default=4, help="programs started for each row, for a sample group each")
     add("--seconds", type=float, default=1.0, help="length of a sample group")
     add("--repeats", type=int, default=4, help="times that a disturbed group is repeated")
     add(
@@ -118,8 +121,9 @@ def missing(library: catalogue.Library, settings: measure.Settings) -> str:
     )
 
 
-def choose_libraries(arguments, settings, left_out) -> list[catalogue.Library]:
-    chosen = []
+def choose_libraries(arguments, settings) -> tuple[list[catalogue.Library], list[dict]]:
+    """Those that are wanted and there, and those that are not there."""
+    chosen, missed = [], []
     for library in catalogue.LIBRARIES:
         wanted = not arguments.rivals and not (arguments.quick and library.name == "floor")
         wanted = wanted or any(library.name.startswith(rival) for rival in arguments.rivals)
@@ -127,10 +131,10 @@ def choose_libraries(arguments, settings, left_out) -> list[catalogue.Library]:
             continue
         why = missing(library, settings)
         if why:
-            left_out.append({"library": library.name, "reason": why})
+            missed.append({"library": library.name, "reason": why})
         else:
             chosen.append(library)
-    return chosen
+    return chosen, missed
 
 
 def make_jobs(libraries, problem, arguments) -> list[measure.Job]:
@@ -150,25 +154,28 @@ def make_jobs(libraries, problem, arguments) -> list[measure.Job]:
     return jobs
 
 
-def failures_of(jobs) -> list[dict]:
-    return [
-        {"library": job.library.name, "options": job.variant.label, "problem": str(job.problem),
-         "ranks": job.config.ranks, "threads": job.config.threads, "reason": job.failure}
-        for job in jobs if job.failure
+def with_failures(left_out: list[dict], jobs) -> list[dict]:
+    """What was left out before, and the jobs that failed; what was tried again is told anew."""
+    tried = [
+        dict(zip(FAILURE, (job.library.name, job.variant.label, str(job.problem),
+                           job.config.ranks, job.config.threads)))
+        for job in jobs
     ]  # fmt: skip
+    kept = [one for one in left_out if {key: one.get(key) for key in FAILURE} not in tried]
+    return kept + [{**one, "reason": job.failure} for one, job in zip(tried, jobs) if job.failure]
 
 
 def run(arguments, settings) -> dict:
-    left_out: list[dict] = []
-    libraries = choose_libraries(arguments, settings, left_out)
     before = results.read_json(arguments.output) if appends(arguments) else {}
+    libraries, missed = choose_libraries(arguments, settings)
+    failed = [one for one in before.get("left_out", []) if "problem" in one]
     command = shlex.join(["bench/compare.py", *sys.argv[1:]])
     outcome = {
         "date": datetime.date.today().isoformat(),
         "machine": machine.describe(settings.build),
         "commands": [one for one in before.get("commands", []) if one != command] + [command],
         "rows": before.get("rows", []),
-        "left_out": left_out,
+        "left_out": missed + failed,
     }
     say = measure.progress_printer(quiet=arguments.quick)
     for precision in arguments.precisions:
@@ -183,7 +190,7 @@ def run(arguments, settings) -> dict:
                     for row in measure.rows_of(job)
                 ]
                 outcome["rows"] = results.merge(outcome["rows"], new)
-                left_out += failures_of(jobs)
+                outcome["left_out"] = with_failures(outcome["left_out"], jobs)
                 results.set_ratios(outcome["rows"], cores())
                 if not arguments.quick:
                     results.write_json(outcome, arguments.output)

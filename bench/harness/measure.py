@@ -1,7 +1,8 @@
-"""Measures the rows of one problem, interleaved: in every round each program is woken, timed and put to sleep.
+"""Measures the rows of one problem, interleaved: in every round each program is started, timed and ended.
 
-What was timed while others used the cores is thrown away and timed again, a few times; then the least disturbed is
-kept, and the row says so. Programs stay alive between rounds while memory lasts; the others are started anew.
+Where a program's memory lies decides much of its times, for as long as it lives; so each round has new memory. What
+was timed while others used the cores is thrown away and timed again, a few times; then the least disturbed is kept,
+and the row says so.
 """
 
 from __future__ import annotations
@@ -48,15 +49,10 @@ class Job:
         self.failure = ""
         self.plan_s = 0.0
         self.plan_bytes: float | None = None
-        self._program: Program | None = None
         self._pair_s = 0.0  # how long a forward and a backward transform take together
 
     def __str__(self):
         return f"{self.library.name} ({self.variant.label}), {self.config}"
-
-    @property
-    def running(self) -> bool:
-        return self._program is not None
 
     @property
     def times(self) -> dict[str, list[float]]:
@@ -80,55 +76,46 @@ class Job:
 
     def measure(self, settings: Settings):
         """One round. A failure is kept for the table, and ends the job."""
+        free = memory("MemAvailable")
+        if free < self.bytes_needed:
+            self.failure = f"it needs about {self.bytes_needed / 2**30:.1f} GiB, but {free / 2**30:.1f} are free"
+            return
         try:
-            if self._program is None:
-                self._start(settings)
-            else:
-                self._program.wake()
-            self.groups.append(self._quiet_group(settings))
+            program = self._start(settings)
+            self.groups.append(self._quiet_group(program, settings))
+            program.end()
         except Failed as failure:
             self.failure = str(failure)
-            self._program = None
 
-    def sleep(self):
-        if self._program is not None:
-            self._program.sleep()
-
-    def end(self):
-        if self._program is not None:
-            self._program.end()
-            self._program = None
-
-    def _start(self, settings: Settings):
+    def _start(self, settings: Settings) -> Program:
+        """A program that has touched all its memory; what the first one tells of its plan is kept."""
         source = os.path.join(BENCH, "rivals", self.library.program)
-        program = os.path.join(settings.build, self.library.program)
-        command = [settings.python, source] if self.library.is_python else [program]
+        file = os.path.join(settings.build, self.library.program)
+        command = [settings.python, source] if self.library.is_python else [file]
         wisdom = os.path.join(
             settings.wisdom,
             f"{self.library.program}-{self.problem.precision}-{self.config}-{self.variant.options}",
         )
-        first = self._pair_s == 0
-        self._program = Program(
-            self.library, self.problem, self.variant, self.config, command, wisdom
-        )
-        if not first:
-            self._program.ask("pairs 1", timeout=600)  # touches all memory
-            return
-        self.plan_s = self._program.ready["plan_s"]
-        self.plan_bytes = self._program.ready.get("plan_bytes")
-        self._program.ask("check", timeout=600)
-        reply = self._program.ask("pairs 2", timeout=600)
+        program = Program(self.library, self.problem, self.variant, self.config, command, wisdom)
+        if self.groups:
+            program.ask("pairs 1", timeout=600)
+            return program
+        self.plan_s = program.ready["plan_s"]
+        self.plan_bytes = program.ready.get("plan_bytes")
+        program.ask("check", timeout=600)
+        reply = program.ask("pairs 2", timeout=600)
         self._pair_s = max(1e-6, reply["forward"][-1] + reply["backward"][-1])
+        return program
 
-    def _quiet_group(self, settings: Settings) -> Group:
+    def _quiet_group(self, program: Program, settings: Settings) -> Group:
         pairs = min(1000, max(1, round(settings.seconds / self._pair_s)))
         best = None
         for attempt in range(settings.repeats + 1):
             if attempt > 0:
                 self.discarded += 1
                 time.sleep(0.5)
-            with Watch(self._program.pids) as watch:
-                reply = self._program.ask(f"pairs {pairs}", timeout=120 + 20 * pairs * self._pair_s)
+            with Watch(program.pids) as watch:
+                reply = program.ask(f"pairs {pairs}", timeout=120 + 20 * pairs * self._pair_s)
             group = Group(reply["forward"], reply["backward"], watch.others or 0.0)
             if best is None or group.others < best.others:
                 best = group
@@ -146,39 +133,14 @@ def memory(field: str) -> float:
     return float("inf")
 
 
-def make_room(job: Job, jobs: list[Job]) -> bool:
-    """Ends sleeping programs until the memory of `job` is free; False when that is not enough."""
-    for other in jobs:
-        if memory("MemAvailable") > job.bytes_needed:
-            return True
-        other.end()
-    return memory("MemAvailable") > job.bytes_needed
-
-
 def run_problem(jobs: list[Job], settings: Settings, say):
     """All rounds of the jobs of one problem; say(text) tells how far it is."""
-    try:
-        for number in range(settings.rounds):
-            for job in jobs:
-                if job.failure:
-                    continue
-                say(f"{job.problem}, round {number + 1} of {settings.rounds}: {job}")
-                if not job.running and not make_room(job, jobs):
-                    job.failure = (
-                        f"it needs about {job.bytes_needed / 2**30:.1f} GiB, which are not free"
-                    )
-                    continue
-                job.measure(settings)
-                waiting = [
-                    other.bytes_needed for other in jobs if not other.running and not other.failure
-                ]
-                if memory("MemAvailable") < 1.1 * max(waiting, default=0) + 1e9:
-                    job.end()
-                else:
-                    job.sleep()
-    finally:
+    for number in range(settings.rounds):
         for job in jobs:
-            job.end()
+            if job.failure:
+                continue
+            say(f"{job.problem}, round {number + 1} of {settings.rounds}: {job}")
+            job.measure(settings)
 
 
 def rows_of(job: Job) -> list[dict]:

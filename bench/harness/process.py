@@ -1,7 +1,6 @@
-"""The programs that are measured: how they are launched, spoken to, put to sleep and ended.
+"""The programs that are measured: how they are launched, spoken to and ended.
 
-A program lives on while others are measured, but stopped (SIGSTOP), so that it takes no core. It ends when the
-driver ends, however that happens.
+A program ends when the driver ends, however that happens.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def environment(threads: int, ranks: int = 1) -> dict[str, str]:
 
 
 def end_with_parent():
-    """Runs in the child: the kernel kills it when the driver ends, even while it is stopped."""
+    """Runs in the child: the kernel kills it when the driver ends."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
@@ -143,15 +142,8 @@ class Program:
             raise Failed(self._last_words()) from None
         return self._reply(timeout)
 
-    def sleep(self):
-        self._signal(signal.SIGSTOP)
-
-    def wake(self):
-        self._signal(signal.SIGCONT)
-
     def end(self):
         """Asks it to quit, and kills it when it does not."""
-        self.wake()
         try:
             self._process.stdin.write(b"quit\n")
             self._process.stdin.close()
@@ -163,7 +155,6 @@ class Program:
     def kill(self):
         """mpirun gets time to clean up after its ranks; then all are killed."""
         self._process.terminate()
-        self.wake()
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
