@@ -81,14 +81,13 @@ class Job:
             self.failure = f"it needs about {self.bytes_needed / 2**30:.1f} GiB, but {free / 2**30:.1f} are free"
             return
         try:
-            program = self._start(settings)
-            self.groups.append(self._quiet_group(program, settings))
-            program.end()
+            with self._program(settings) as program:
+                self._warm(program)
+                self.groups.append(self._quiet_group(program, settings))
         except Failed as failure:
             self.failure = str(failure)
 
-    def _start(self, settings: Settings) -> Program:
-        """A program that has touched all its memory; what the first one tells of its plan is kept."""
+    def _program(self, settings: Settings) -> Program:
         source = os.path.join(BENCH, "rivals", self.library.program)
         file = os.path.join(settings.build, self.library.program)
         command = [settings.python, source] if self.library.is_python else [file]
@@ -96,16 +95,18 @@ class Job:
             settings.wisdom,
             f"{self.library.program}-{self.problem.precision}-{self.config}-{self.variant.options}",
         )
-        program = Program(self.library, self.problem, self.variant, self.config, command, wisdom)
+        return Program(self.library, self.problem, self.variant, self.config, command, wisdom)
+
+    def _warm(self, program: Program):
+        """Touches all memory; the first program is checked, and what it tells of its plan is kept."""
         if self.groups:
             program.ask("pairs 1", timeout=600)
-            return program
+            return
         self.plan_s = program.ready["plan_s"]
         self.plan_bytes = program.ready.get("plan_bytes")
         program.ask("check", timeout=600)
         reply = program.ask("pairs 2", timeout=600)
         self._pair_s = max(1e-6, reply["forward"][-1] + reply["backward"][-1])
-        return program
 
     def _quiet_group(self, program: Program, settings: Settings) -> Group:
         pairs = min(1000, max(1, round(settings.seconds / self._pair_s)))

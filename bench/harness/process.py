@@ -142,14 +142,21 @@ class Program:
             raise Failed(self._last_words()) from None
         return self._reply(timeout)
 
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
     def end(self):
-        """Asks it to quit, and kills it when it does not."""
-        try:
-            self._process.stdin.write(b"quit\n")
-            self._process.stdin.close()
-            self._process.wait(timeout=20)
-        except (OSError, subprocess.TimeoutExpired):
-            self.kill()
+        """Asks it to quit, if it still runs, and kills it when it does not."""
+        if self._process.poll() is None:
+            try:
+                self._process.stdin.write(b"quit\n")
+                self._process.stdin.close()
+                self._process.wait(timeout=20)
+            except (OSError, subprocess.TimeoutExpired):
+                self.kill()
         self._close()
 
     def kill(self):
@@ -158,7 +165,7 @@ class Program:
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
+            self._kill_ranks()
             self._process.kill()
             self._process.wait()
         self._close()
@@ -168,10 +175,10 @@ class Program:
         self._process.stdout.close()
         self._errors.close()
 
-    def _signal(self, number):
+    def _kill_ranks(self):
         for pid in self._ranks:
             try:
-                os.kill(pid, number)
+                os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
 
