@@ -1,16 +1,28 @@
 // The caches of this machine, as the system tells.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace weft {
 
 /// Bytes of a core's second-level cache; 1 MiB where the system does not tell.
-inline std::int64_t second_level_cache_bytes() {
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? bytes : 1024 * 1024;
-}
+std::int64_t second_level_cache_bytes();
+
+/// A third-level cache: its bytes, and the processors that share it.
+struct ThirdLevelCache {
+  std::int64_t bytes = 0;
+  std::vector<int> processors;  ///< ascending
+};
+/// That of all processors on which the calling thread may run; none where they have several, or the
+/// system does not tell.
+std::optional<ThirdLevelCache> third_level_cache();
+
+/// What /sys tells: bytes of a size, such as "32768K", and the numbers of a list, such as "0-3,8";
+/// 0 and nothing of anything else.
+std::int64_t bytes_of_size(const std::string& size);
+std::vector<int> numbers_of_list(const std::string& list);
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/aligned_memory.hpp"
+#include "mpi/shared_cache.hpp"
 #include "plan/home.hpp"
 #include "plan/implementation.hpp"
 #include "plan/long_axis.hpp"
@@ -116,6 +117,7 @@ void AnyPlan::Implementation::find_node() {
   const std::vector<std::int64_t> all = comm.gather({leader, node.rank()});
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(comm.size()); ++rank)
     node_rank_of.push_back(all[2 * rank] == leader ? static_cast<int>(all[2 * rank + 1]) : -1);
+  shared_cache_bytes = part_of_shared_cache(node);
 }
 
 void AnyPlan::Implementation::choose_threads() {
@@ -369,6 +371,7 @@ void AnyPlan::Implementation::make_programs() {
          .sink = std::move(sink),
          .factor = forward ? resolved.forward_factor : resolved.backward_factor,
          .rank = comm.rank(),
+         .shared_cache_bytes = shared_cache_bytes,
          .fields = request.options.fields,
          .chunks = request.options.chunks,
          .exchanges = std::move(one.exchanges),

@@ -5,6 +5,7 @@
 
 #include "base/cache.hpp"
 #include "plan/overlap.hpp"
+#include "plan/slices.hpp"
 
 namespace weft {
 namespace {
@@ -25,6 +26,18 @@ bool is_last(const Sequence& sequence, std::size_t hop) {
   return std::none_of(sequence.actions.begin() + static_cast<std::ptrdiff_t>(hop) + 1,
                       sequence.actions.end(),
                       [](const Action& action) { return action.redistributes(); });
+}
+
+// The last pass would store past the cache what it has just loaded from `home`, a part of `sink`,
+// and what it stores beside that, which is not in the cache.
+bool stores_over_home(const Sequence& sequence, std::size_t hop, const std::vector<int>& order,
+                      const Box& home, const Box& sink, std::int64_t element_bytes) {
+  const std::size_t last = sequence.actions.size();
+  const bool is_fused = is_last(sequence, hop) && last == hop + 3 &&
+                        pass_ends(sequence, order, hop + 1, last).front() == last;
+  if (!is_fused || home.empty() || home == sink) return false;
+  const std::int64_t bytes = sink.volume() * element_bytes;
+  return stores_over_loaded(bytes / sink.extent(order.front()), bytes);
 }
 
 // With one array for both sides, storing a row of the result spoils no other row of the input.
@@ -125,8 +138,12 @@ std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
   const UserSide* found = side_of_homes(sequence, hop, hop == 0, order, source, sink, rank);
   if (!found) return std::nullopt;
   const UserSide& side = *found;
-  if (own.empty() || side.element == state.element) return home_in_elements(side, rank, own);
   const View whole = side.view(rank);
+  if (own.empty() || side.element == state.element)
+    return source.slot != sink.slot && side.slot == sink.slot &&
+                   stores_over_home(sequence, hop, order, own, whole.box, state.element.bytes())
+               ? std::nullopt
+               : home_in_elements(side, rank, own);
   const std::size_t last = sequence.actions.size();
   const bool padded = side.layout.allocated_elements(rank) != whole.box.volume();
   if (source.slot == sink.slot || padded || !is_last(sequence, hop) ||

@@ -72,6 +72,7 @@ struct AnyPlan::Implementation {
   Communicator comm;
   Communicator node;
   std::vector<int> node_rank_of;            ///< of each rank of comm; -1 on other nodes
+  std::int64_t shared_cache_bytes = 0;      ///< this rank's part of what its node's ranks share
   std::vector<std::int64_t> field_strides;  ///< elements, input and output, of each rank of comm
   Request request;
   ResolvedRequest resolved;

@@ -240,7 +240,8 @@ class Builder {
   // True where results are not stored past the cache.
   bool is_cached(const State& state, const Ports& sink) const {
     const std::int64_t bytes = state.layout.box(problem_.rank).volume() * state.element.bytes();
-    return bytes <= (any_of_peers(sink) ? second_level_cache_bytes() : kMostCachedResultBytes);
+    return bytes <= (any_of_peers(sink) ? most_bytes_cached_for_peers(problem_.shared_cache_bytes)
+                                        : kMostCachedResultBytes);
   }
 
   StageSpec common_spec(const State& before, const State& after, const Ports& source,
@@ -291,11 +292,6 @@ class Builder {
       if (factor_axis_ < 0 || action.axis != order_.back()) factor_axis_ = action.axis;
     }
   }
-
-  // A result of this rank that is larger is written past the cache (128^3 c2c on 2 ranks, 16 MiB
-  // each: 4.3 ms instead of 5.3). What another core reads next goes past it as soon as this core's
-  // own cache could not hold it: 128^3 on 2 ranks, 4.0 -> 3.3 ms.
-  static constexpr std::int64_t kMostCachedResultBytes = 4 * 1024 * 1024;
 
   ProgramProblem problem_;
   Sequence sequence_;

@@ -102,6 +102,7 @@ struct ProgramProblem {
   UserSide sink;
   double factor = 1;
   int rank = 0;
+  std::int64_t shared_cache_bytes = 0;  ///< this rank's part of what its node's ranks share, or 0
   int fields = 1;
   int chunks = 1;
   std::vector<std::unique_ptr<Exchange>> exchanges;  ///< in program order, attached

@@ -14,7 +14,17 @@ constexpr std::int64_t kLine = 64;  // bytes of the cache's
 // What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
 bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
 
+// Most of what was loaded of a slice of so many bytes is still there when its result is stored.
+bool is_there_still(std::int64_t bytes) {
+  return 2 * bytes <= second_level_cache_bytes() * 17 / 16;
+}
+
 }  // namespace
+
+std::int64_t most_bytes_cached_for_peers(std::int64_t shared_cache_bytes) {
+  return std::max(second_level_cache_bytes(),
+                  std::min(shared_cache_bytes / 4, kMostCachedResultBytes));
+}
 
 bool are_large_slices(std::int64_t bytes) {
   return bytes > second_level_cache_bytes() / 4 && stays_in_cache(bytes);
@@ -75,6 +85,10 @@ std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vect
   return sinks;
 }
 
+bool stores_over_loaded(std::int64_t slice_bytes, std::int64_t result_bytes) {
+  return is_there_still(slice_bytes) && result_bytes > kMostCachedResultBytes;
+}
+
 std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
                                          const std::vector<Port>& real,
                                          const std::vector<int>& order) {
@@ -82,8 +96,7 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   const View& view = real.front().view;
   const int slice = order[0];
   const int row = order[1];
-  const std::int64_t two_slices = 2 * element_bytes * box.volume() / box.extent(slice);
-  if (two_slices > second_level_cache_bytes() * 17 / 16) return std::nullopt;
+  if (!is_there_still(element_bytes * box.volume() / box.extent(slice))) return std::nullopt;
   const Extents dense = dense_strides(view.box.extents(), order);
   Extents strides = dense_strides(box.extents(), order);
   for (const int axis : order)

@@ -10,6 +10,16 @@
 
 namespace weft {
 
+/// A result of a rank that is larger is written past the cache (128^3 c2c on 2 ranks, 16 MiB each:
+/// 4.3 ms instead of 5.3).
+inline constexpr std::int64_t kMostCachedResultBytes = 4 * 1024 * 1024;
+
+/// The same of what another core reads next: what neither the core's own cache could hold, nor,
+/// beside input and output, its part of the one that all ranks of the node share (0: none). To go
+/// past them pays earlier then (128^3 on 2 ranks, 4.0 -> 3.3 ms), but only for what they cannot
+/// hold (2 ranks of a Zen 4, not past them: 64^3 r2c 0.28 -> 0.21, 80^3 r2c backward 0.77 -> 0.53).
+std::int64_t most_bytes_cached_for_peers(std::int64_t shared_cache_bytes);
+
 /// A slice across `slice_axis` of a state's box at `rank` in memory of its own, with rows an odd
 /// number of cache lines apart, and its bytes.
 std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int rank,
@@ -36,6 +46,12 @@ bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, in
 /// one between the stages, lies in the cache until its result is stored there.
 std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
                                         std::int64_t slice_bytes);
+
+/// True where a fused pass with slices of so many bytes, each of what it loads and of its result,
+/// which takes `result_bytes` in all, would store past the cache over lines that are still there
+/// since they were loaded. (c2c backward out of place on 2 ranks of a Zen 4, half of it loaded from
+/// where the result goes: 128^3 5.4 ms, from elsewhere 4.5; 180^3 and 64^3 are even.)
+bool stores_over_loaded(std::int64_t slice_bytes, std::int64_t result_bytes);
 
 /// Where complex slices of `box`, with elements of so many bytes, may lie in the real array that
 /// they become in the end: `room` is there, and `rest` what no slice has room for. For three

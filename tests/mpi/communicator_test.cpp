@@ -1,12 +1,15 @@
-// Communicators: agreement on errors, comparison of arguments, small collectives, life times; and
-// sessions inside a program that has started MPI itself.
+// Communicators: agreement on errors, comparison of arguments, small collectives, life times; what
+// the ranks of a node share; and sessions inside a program that has started MPI itself.
 #include "mpi/communicator.hpp"
 
 #include <gtest/gtest.h>
 
 #include <new>
+#include <optional>
 #include <stdexcept>
 
+#include "base/cache.hpp"
+#include "mpi/shared_cache.hpp"
 #include "support.hpp"
 #include "weft/session.hpp"
 
@@ -190,6 +193,15 @@ TEST(Session, RefusesAThreadLevelThatMpiDoesNotGive) {
   MPI_Query_thread(&provided);
   if (provided == MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI gives the highest level";
   EXPECT_EQ(0u, error_of([] { Session session(MPI_THREAD_MULTIPLE); }).find("unavailable: "));
+}
+
+TEST(SharedCache, PartsAreAlikeOnANode) {
+  const Communicator node = Communicator::duplicate(MPI_COMM_WORLD).split_node();
+  const std::int64_t part = part_of_shared_cache(node);
+  EXPECT_GE(part, 0);
+  EXPECT_EQ(node.min(part), node.max(part));
+  const std::optional<ThirdLevelCache> mine = third_level_cache();
+  EXPECT_LE(part * node.size(), mine ? mine->bytes : 0);
 }
 
 }  // namespace

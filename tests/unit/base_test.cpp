@@ -1,13 +1,17 @@
-// src/base: arithmetic that throws where it would wrap, and aligned memory.
+// src/base: arithmetic that throws where it would wrap, aligned memory, and what the system tells
+// of caches.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "base/cache.hpp"
 #include "base/checked.hpp"
 #include "weft/array.hpp"
 
@@ -136,6 +140,28 @@ TEST(AllocateZeroed, GivesEmptyArraysDistinctAddresses) {
   const auto second = allocate_zeroed(0);
   EXPECT_NE(first.get(), nullptr);
   EXPECT_NE(first.get(), second.get());
+}
+
+TEST(Caches, SizesAreRead) {
+  EXPECT_EQ(bytes_of_size("32768K"), std::int64_t{32} << 20);
+  EXPECT_EQ(bytes_of_size("4M"), std::int64_t{4} << 20);
+  EXPECT_EQ(bytes_of_size("512"), 512);
+  for (const char* const none : {"", "K", "-1K", "much"}) EXPECT_EQ(bytes_of_size(none), 0) << none;
+}
+
+TEST(Caches, ListsAreRead) {
+  EXPECT_EQ(numbers_of_list("0"), std::vector<int>{0});
+  EXPECT_EQ(numbers_of_list("0-3,8,16-17"), (std::vector<int>{0, 1, 2, 3, 8, 16, 17}));
+  for (const char* const none : {"", "all", "3-", "4-2", "0;1"})
+    EXPECT_TRUE(numbers_of_list(none).empty()) << none;
+}
+
+TEST(Caches, AreOfThisMachine) {
+  EXPECT_GT(second_level_cache_bytes(), 0);
+  const std::optional<ThirdLevelCache> third = third_level_cache();
+  if (!third) GTEST_SKIP() << "the system tells of no third-level cache that is one for all";
+  EXPECT_GT(third->bytes, 0);
+  EXPECT_FALSE(third->processors.empty());
 }
 
 }  // namespace
