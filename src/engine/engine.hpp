@@ -89,8 +89,8 @@ class Batch {
                         void* /*scratch*/) const {}
 
   /// run() on pieces, instead of what the BatchSpec says of strides, if the engine takes_pieces();
-  /// leaves `in` unchanged. A transform may lie in the same memory on both sides, but not where
-  /// another one does.
+  /// leaves `in` unchanged. A transform may lie in the same memory on both sides, and its result
+  /// where those before it are loaded from: none is stored before all up to it have been loaded.
   virtual void run_pieces(Pieces /*in*/, Pieces /*out*/, const Storing& /*storing*/,
                           void* /*scratch*/) const {}
 };

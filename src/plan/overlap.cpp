@@ -60,6 +60,34 @@ bool within(const Area& guest, const Area& owner, const std::vector<bool>& insid
          owner.span_bytes(inside) <= pitch;
 }
 
+// True when each part of `to` ends before those parts of `from` begin that are further on along
+// `axis`, at the same indices of the other axes that are not `inside`. How far before is linear in
+// the index, so the first one and the last one tell.
+bool stays_behind(const Area& to, const Area& from, const std::vector<bool>& inside, int axis) {
+  std::int64_t distance = from.view.offset_bytes - to.view.offset_bytes - to.span_bytes(inside);
+  for (int other = 0; other < to.view.box.dimensions(); ++other) {
+    if (inside[static_cast<std::size_t>(other)] || is_one_index(from, to, other)) continue;
+    if (other != axis && !steps_alike(from, to, other)) return false;
+    distance -= lead(from, other) - lead(to, other);
+  }
+  const std::int64_t from_step = from.view.strides[axis] * from.element_bytes;
+  const std::int64_t to_step = to.view.strides[axis] * to.element_bytes;
+  const auto before_next = [&](std::int64_t index) {
+    return distance + (index + 1) * from_step - index * to_step;
+  };
+  const std::int64_t first = to.view.box.lower[axis];
+  const std::int64_t last = std::min(to.view.box.upper[axis], from.view.box.upper[axis] - 1) - 1;
+  return last < first || (before_next(first) >= 0 && before_next(last) >= 0);
+}
+
+template <class May>
+bool all_may(const std::vector<Area>& from, const std::vector<Area>& to, May may) {
+  for (const Area& source : from)
+    for (const Area& sink : to)
+      if (!may(source, sink)) return false;
+  return true;
+}
+
 }  // namespace
 
 std::int64_t Area::span_bytes() const {
@@ -83,10 +111,24 @@ bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& in
 
 bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,
                    const std::vector<bool>& inside) {
-  for (const Area& source : from)
-    for (const Area& sink : to)
-      if (!may_overwrite(source, sink, inside)) return false;
-  return true;
+  return all_may(from, to, [&](const Area& source, const Area& sink) {
+    return may_overwrite(source, sink, inside);
+  });
+}
+
+bool may_overwrite_in_order(const Area& from, const Area& to, const std::vector<bool>& inside,
+                            int axis) {
+  std::vector<bool> together = inside;
+  together[static_cast<std::size_t>(axis)] = true;
+  return may_overwrite(from, to, inside) ||
+         (may_overwrite(from, to, together) && stays_behind(to, from, inside, axis));
+}
+
+bool may_overwrite_in_order(const std::vector<Area>& from, const std::vector<Area>& to,
+                            const std::vector<bool>& inside, int axis) {
+  return all_may(from, to, [&](const Area& source, const Area& sink) {
+    return may_overwrite_in_order(source, sink, inside, axis);
+  });
 }
 
 }  // namespace weft

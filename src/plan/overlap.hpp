@@ -24,4 +24,10 @@ bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& in
 bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,
                    const std::vector<bool>& inside);
 
+/// Likewise for a pass that goes through the indices of `axis` in ascending order.
+bool may_overwrite_in_order(const Area& from, const Area& to, const std::vector<bool>& inside,
+                            int axis);
+bool may_overwrite_in_order(const std::vector<Area>& from, const std::vector<Area>& to,
+                            const std::vector<bool>& inside, int axis);
+
 }  // namespace weft

@@ -211,8 +211,8 @@ class Builder {
 
   // Where slices of so many bytes of the pass over actions `at` and the next one lie best, if not
   // in memory of their own: where the pass stores its results, unless it stores them past the
-  // cache or they would change what real rows round to, or where a real result comes from; null:
-  // nowhere.
+  // cache or they would change what real rows round to, or where a real result comes from, if no
+  // row that is stored reaches those that follow; null: nowhere.
   const Ports* place_of_slices(std::size_t at, const Ports& source, const Ports& sink,
                                std::int64_t bytes) const {
     const State& before = sequence_.states[at];
@@ -231,8 +231,14 @@ class Builder {
                      may_overwrite(source, sink, at, at + 1)
                  ? &sink
                  : nullptr;
-    return in_place && fit(before) && are_large_slices(bytes) &&
-                   may_overwrite(source, sink, at + 1, at + 2)
+    const bool in_array =
+        sink.size() == 1 && share_a_slot(source, sink) && !any_of_peers(source) &&
+        (problem_.exchanges.empty() || !cut_groups(source, slices.layout.box(problem_.rank),
+                                                   sequence_.actions[at + 1].axis, slice_axis()));
+    return in_array && fit(before) && are_large_slices(bytes) && !reads_input(source) &&
+                   may_overwrite_in_order(
+                       areas_of(source, slices.element), areas_of(sink, after.element),
+                       inside_axes(sequence_, order_, at + 1, at + 2), order_[order_.size() - 2])
                ? &source
                : nullptr;
   }

@@ -225,13 +225,19 @@ std::int64_t Stage::lanes_untiled(int threads) const {
   return std::max(lanes_, std::min({shared, kMostLanesUntiled, kMostPointsUntiled / spec_.n}));
 }
 
-// True when some pencils of a tile may be stored before others are loaded.
-bool Stage::may_store_early() const {
+// True when pencils of a tile may be stored before those that follow are loaded, or any others if
+// they are not taken `in_order`.
+bool Stage::may_store_early(bool in_order) const {
   std::vector<bool> inside(static_cast<std::size_t>(spec_.source_box.dimensions()), false);
   inside[static_cast<std::size_t>(spec_.axis)] = true;
-  return may_overwrite(areas_of(spec_.sources, spec_.source_element),
-                       areas_of(spec_.sinks, spec_.sink_element), inside);
+  const std::vector<Area> from = areas_of(spec_.sources, spec_.source_element);
+  const std::vector<Area> to = areas_of(spec_.sinks, spec_.sink_element);
+  return in_order ? may_overwrite_in_order(from, to, inside, lane_axis_)
+                  : may_overwrite(from, to, inside);
 }
+
+// True when tiles follow one another along their lanes: one thread takes all of a slice.
+bool Stage::is_in_order() const { return spec_.slice_axis >= 0 && lane_axis_ >= 0; }
 
 // Rows that are contiguous on a side need no tile there, if the engine takes them in pieces.
 void Stage::choose_pieces() {
@@ -243,7 +249,8 @@ void Stage::choose_pieces() {
   };
   pieces_from_source_ = are_rows(spec_.sources);
   pieces_to_sink_ = are_rows(spec_.sinks);
-  if (pieces_from_source_ && pieces_to_sink_ && !may_store_early()) pieces_to_sink_ = false;
+  if (pieces_from_source_ && pieces_to_sink_ && !may_store_early(is_in_order()))
+    pieces_to_sink_ = false;
   direct_source_ = direct_sink_ = false;
   if (pieces_from_source_ && pieces_to_sink_) tile_bytes_ = 0;
 }
@@ -263,7 +270,7 @@ void Stage::choose_rows() {
   };
   rows_from_source_ = neighbours(spec_.sources);
   rows_to_sink_ = neighbours(spec_.sinks);
-  if (rows_from_source_ && rows_to_sink_ && !may_store_early()) rows_to_sink_ = false;
+  if (rows_from_source_ && rows_to_sink_ && !may_store_early(false)) rows_to_sink_ = false;
 }
 
 // The addresses of the rows of both sides and of those to load next, or their pieces.

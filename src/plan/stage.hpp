@@ -99,7 +99,8 @@ class Stage {
   void store(const Tile& tile, const Call& call, const std::byte* source) const;
   void copy_through(const Tile& tile, const Call& call) const;
   void choose_rows();
-  bool may_store_early() const;
+  bool may_store_early(bool in_order) const;
+  bool is_in_order() const;
   std::int64_t list_bytes() const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
   const bool* rows_in_cache(const Cell& cell, bool* memory) const;

@@ -220,6 +220,37 @@ TEST_P(StageOf, TwoStagesShareASlice) {
   }
 }
 
+// 64 rows of 60 reals go where 61 rows of 31 complex numbers are, slice by slice; the last three
+// rows are elsewhere.
+TEST_P(StageOf, StoresRowsWhereLongerOnesWereLoaded) {
+  const StageCase c{.shape = {3, 64, 60},
+                    .axis = 2,
+                    .kind = BatchKind::c2r,
+                    .direction = Direction::backward,
+                    .factor = 0.5};
+  const Expectation expected = expectation_of(c, 0);
+  StageSpec spec = spec_of(c, Box::whole({3, 64, 31}), Box::whole(c.shape));
+  Memory real(0, spec.sink_element, {spec.sink_box}, {0, 1, 2});
+  Memory rest(1, spec.source_element, {{{0, 61, 0}, {3, 64, 31}}}, {0, 1, 2});
+  spec.sinks = real.ports();
+  const Box rows{{0, 0, 0}, {3, 61, 31}};
+  const View room{0, spec.sinks.front().view.offset_bytes, rows, {64 * 60 / 2, 31, 1}};
+  spec.sources = {{room, 0, -1}, rest.ports().front()};
+  spec.slice_axis = 0;
+  spec.keep_source = false;
+  rest.fill(0, expected.source);
+  for_each_index(rows, [&](const Index& index) {
+    test::put(real.base() + part_of(room, {index, index}, 16).offset_bytes, spec.source_element,
+              expected.source(index));
+  });
+  Stage stage(spec);
+  stage.use_engine(engine(), 1);
+  std::byte* const bases[] = {real.base(), rest.base()};
+  run_all(stage, bases, 1);
+  real.expect(0, expected.sink, c.factor, largest_error(c, expected.sink));
+  EXPECT_GT(stage.tiling().tiles.size(), 3U);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, StageOf, testing::ValuesIn(engines()),
                          [](const auto& test) { return test.param; });
 
