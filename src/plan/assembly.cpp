@@ -270,8 +270,8 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
     mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
     if (leaves_home && !mine.all)
-      mine.own =
-          home_of(sequence, hop.action, resolved.input_layout.order(), source, sink, comm.rank());
+      mine.own = home_of(sequence, hop.action, resolved.input_layout.order(), source, sink,
+                         comm.rank(), takes_slices_in_order());
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
     if (mine.returns && !mine.own) earlier->own.reset();
     if (mine.returns && !earlier->own) mine.own.reset();
@@ -374,6 +374,7 @@ void AnyPlan::Implementation::make_programs() {
          .shared_cache_bytes = shared_cache_bytes,
          .fields = request.options.fields,
          .chunks = request.options.chunks,
+         .in_order = takes_slices_in_order(),
          .exchanges = std::move(one.exchanges),
          .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange),
          .hosts = one.hosts});

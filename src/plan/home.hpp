@@ -12,10 +12,11 @@ namespace weft {
 
 /// The home of the block that stays on `rank` in the redistribution that is action `hop` of
 /// `sequence`; none where storing it there would spoil what is still to be loaded, or where that
-/// array lies in another order than `order`, the one of data in flight.
+/// array lies in another order than `order`, the one of data in flight. `in_order`: see
+/// ProgramProblem.
 std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
                             const std::vector<int>& order, const UserSide& source,
-                            const UserSide& sink, int rank);
+                            const UserSide& sink, int rank, bool in_order);
 
 /// The host of redistribution `hop`, number `number` of `hops`; none when its blocks need memory of
 /// their own. Where a later one takes all back, it is who sends, first and then who receives: the

@@ -109,6 +109,9 @@ struct AnyPlan::Implementation {
   std::pair<UserSide, UserSide> sides(Direction direction) const;
   /// Likewise of another rank of the node, with options.shared_arrays.
   std::pair<UserSide, UserSide> sides_at(int rank, Direction direction) const;
+  bool takes_slices_in_order() const {
+    return request.options.threads == 1 && request.options.chunks == 1;
+  }
   bool precedes_two_passes(Direction direction, std::size_t number) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;

@@ -174,9 +174,12 @@ class Builder {
   // True when a pass from `source` to `sink` overwrites nothing that it has still to load.
   bool may_overwrite(const Ports& source, const Ports& sink, std::size_t at,
                      std::size_t next) const {
-    return weft::may_overwrite(areas_of(source, sequence_.states[at].element),
-                               areas_of(sink, sequence_.states[next].element),
-                               inside_axes(sequence_, order_, at, next));
+    const std::vector<Area> from = areas_of(source, sequence_.states[at].element);
+    const std::vector<Area> to = areas_of(sink, sequence_.states[next].element);
+    const std::vector<bool> inside = inside_axes(sequence_, order_, at, next);
+    const bool by_slices = next == at + 2;
+    return problem_.in_order && by_slices ? may_overwrite_in_order(from, to, inside, slice_axis())
+                                          : weft::may_overwrite(from, to, inside);
   }
 
   // True for what the user wants to keep.

@@ -105,6 +105,7 @@ struct ProgramProblem {
   std::int64_t shared_cache_bytes = 0;  ///< this rank's part of what its node's ranks share, or 0
   int fields = 1;
   int chunks = 1;
+  bool in_order = false;  ///< the slices of a pass are taken one after another, the first one first
   std::vector<std::unique_ptr<Exchange>> exchanges;  ///< in program order, attached
   std::vector<std::string> exchange_names;
   std::vector<std::optional<Host>> hosts;  ///< likewise; none: blocks are not in users' arrays

@@ -85,10 +85,6 @@ std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vect
   return sinks;
 }
 
-bool stores_over_loaded(std::int64_t slice_bytes, std::int64_t result_bytes) {
-  return is_there_still(slice_bytes) && result_bytes > kMostCachedResultBytes;
-}
-
 std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
                                          const std::vector<Port>& real,
                                          const std::vector<int>& order) {

@@ -47,12 +47,6 @@ bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, in
 std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
                                         std::int64_t slice_bytes);
 
-/// True where a fused pass with slices of so many bytes, each of what it loads and of its result,
-/// which takes `result_bytes` in all, would store past the cache over lines that are still there
-/// since they were loaded. (c2c backward out of place on 2 ranks of a Zen 4, half of it loaded from
-/// where the result goes: 128^3 5.4 ms, from elsewhere 4.5; 180^3 and 64^3 are even.)
-bool stores_over_loaded(std::int64_t slice_bytes, std::int64_t result_bytes);
-
 /// Where complex slices of `box`, with elements of so many bytes, may lie in the real array that
 /// they become in the end: `room` is there, and `rest` what no slice has room for. For three
 /// dimensions and more, if the slices of the array have no gaps and most of what is loaded of one

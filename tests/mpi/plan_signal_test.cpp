@@ -251,6 +251,41 @@ TEST(LargeSignals, AModeOfALongAxisBecomesAPeakAndAModeAgain) {
   expect_mode_to_become_a_peak({2048, 66}, {1000, 65}, options);
 }
 
+// What stays on its rank waits at the end of the array that the last pass writes slice after slice.
+TEST(LargeSignals, SlicesAreWrittenBehindThoseThatWaitInTheirArray) {
+  const int ranks = testing::world().size();
+  const Shape shape{48 * ranks + 1, 100, 72};
+  for (const int threads : {1, 2})
+    for (const int fields : {1, 2}) {
+      Options options;
+      options.threads = threads;
+      options.fields = fields;
+      options.engine = engines().front();
+      options.input.grid = test::even_grid(3, 1, ranks);
+      Plan<Complex> plan(MPI_COMM_WORLD, shape, options);
+      auto input = plan.make_input();
+      auto output = plan.make_output();
+      const auto signal = [](int field) {
+        return [field](const Index& index) {
+          return Complex(Value(test::sample(index, field, 0), test::sample(index, field, 1)));
+        };
+      };
+      for (int field = 0; field < fields; ++field) input.fill(signal(field), field);
+      plan.forward(input, output);
+      for (int field = 0; field < fields; ++field)
+        input.fill([](const Index&) { return Complex(0); }, field);
+      plan.backward(output, input);
+      for (int field = 0; field < fields; ++field) {
+        double worst = 0;
+        const auto compare = [&](const Index& index, const Complex& element) {
+          worst = std::max(worst, std::abs(element - signal(field)(index)));
+        };
+        input.for_each(compare, field);
+        EXPECT_LE(worst, 1e-13) << threads << " threads, field " << field << " of " << fields;
+      }
+    }
+}
+
 void expect_cosine_to_become_a_peak(const Shape& shape, const Index& mode,
                                     const std::string& engine) {
   SCOPED_TRACE(to_string(shape) + " " + engine);

@@ -85,13 +85,6 @@ TEST(Slices, OfARealResultDoNotLieInItWhereTheyDoNotFit) {
   EXPECT_FALSE(place_in_real(box, large, real_array(50), {0, 1, 2}));
 }
 
-TEST(Slices, AreStoredOverWhatWasLoadedIfBothStayAndTheResultGoesPastTheCache) {
-  const std::int64_t slice = second_level_cache_bytes() / 4;
-  EXPECT_TRUE(stores_over_loaded(slice, kMostCachedResultBytes + 1));
-  EXPECT_FALSE(stores_over_loaded(slice, kMostCachedResultBytes));
-  EXPECT_FALSE(stores_over_loaded(4 * slice, kMostCachedResultBytes + 1));
-}
-
 TEST(Slices, AndResultsForPeersStayInACacheThatHoldsThem) {
   const std::int64_t own = second_level_cache_bytes();
   EXPECT_EQ(most_bytes_cached_for_peers(0), own);
