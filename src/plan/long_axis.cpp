@@ -206,6 +206,7 @@ Stage reordered(const Stage& stage, const std::vector<Port>& places, int axis,
     place.chunk = chunk;
     spec.sinks.push_back(place);
   }
+  spec.sinks = with_joined_blocks(spec.sinks, spec.sink_element.bytes());
   return Stage(std::move(spec));
 }
 
