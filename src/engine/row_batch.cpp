@@ -1,5 +1,5 @@
-// Rows are read where they lie, or put together first where they are in pieces, and likewise
-// stored.
+// Rows are read where they lie, and likewise stored; where pieces of them do not begin with a
+// column, they are put together first, or taken apart.
 #include "engine/row_batch.hpp"
 
 #include <algorithm>
@@ -25,6 +25,15 @@ std::int64_t complex_length(const BatchSpec& spec) {
   return spec.kind == BatchKind::c2c ? spec.n : spec.n / 2;
 }
 
+/// True where pieces of rows begin at multiples of `reals`, and `together` rows lie alike in all of
+/// them.
+bool begin_at(Pieces pieces, int parts, std::int64_t reals, int together) {
+  return std::ranges::all_of(pieces, [&](const Piece& piece) {
+    return piece.begin * parts % reals == 0 &&
+           (together == 1 || piece.distance == pieces.front().distance);
+  });
+}
+
 }  // namespace
 
 template <class Real>
@@ -35,7 +44,11 @@ struct RowBatch<Real>::Job {
   Column<Real>* spectrum;  // of r2c, before the halves of a row are put together
   WholeRows<Real> whole_in;
   WholeRows<Real> whole_out;
-  const Real** columns;     // where those of the first row lie that are loaded
+  const Real** columns;     // where those of the first row lie, as they are loaded
+  Real** in_columns;        // where they lie in pieces, one after another
+  Real** out_columns;       // likewise
+  bool in_at_columns;       // pieces begin there
+  bool out_at_columns;      // likewise
   std::int64_t first = 0;   // row
   std::int64_t second = 0;  // the last one, where two are done together
 };
@@ -68,7 +81,7 @@ std::int64_t RowBatch<Real>::scratch_bytes() const {
   return (transform_.work_columns() + columns) * static_cast<std::int64_t>(sizeof(Column<Real>)) +
          kRows * (WholeRows<Real>::pitch(in_.row) + WholeRows<Real>::pitch(out_.row)) *
              static_cast<std::int64_t>(sizeof(Real)) +
-         columns * static_cast<std::int64_t>(sizeof(void*));
+         (3 * columns + 2) * static_cast<std::int64_t>(sizeof(void*));
 }
 
 template <class Real>
@@ -78,14 +91,18 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* sc
   const WholeRows<Real> whole_in(reinterpret_cast<Real*>(spectrum + transform_.columns()), in_.row,
                                  in_.element);
   const WholeRows<Real> whole_out(whole_in.row(kRows), out_.row, out_.element);
-  auto* const columns = reinterpret_cast<const Real**>(whole_out.row(kRows));
+  auto* const columns = reinterpret_cast<Real**>(whole_out.row(kRows));
   Job job{static_cast<Real>(storing.factor),
           storing.streaming,
           work,
           spectrum,
           whole_in,
           whole_out,
-          columns};
+          const_cast<const Real**>(columns),
+          columns + transform_.columns(),
+          columns + 2 * transform_.columns() + 1,
+          begin_at(in, in_.element, 2 * kParts, kRows),
+          transform_.in_squares() && begin_at(out, out_.element, 2 * kParts, kRows)};
   for (job.first = 0; job.first < count_; job.first += kRows) {
     job.second = std::min(job.first + kRows, count_) - 1;
     const NextRows<Real> next(in, job.first + kRows, kRows, in_.element);
@@ -96,9 +113,9 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* sc
     } else {
       if (job.first == 0 || in.size() > 1)
         for (std::int64_t i = 0; i < transform_.columns(); ++i)
-          job.columns[i] = rows.low + 2 * kParts * transform_.column_loaded(i);
+          job.columns[i] = rows.column(transform_.column_loaded(i));
       from.rows = job.columns;
-      from.first = rows.low - job.columns[0];
+      from.first = rows.column(transform_.column_loaded(0)) - job.columns[0];
       from.high = rows.high;
     }
     store(job, out, [&](const Rows& to, auto put) WEFT_INLINE {
@@ -124,8 +141,22 @@ auto RowBatch<Real>::rows_of(const WholeRows<Real>& whole) -> Rows {
 }
 
 template <class Real>
+auto RowBatch<Real>::rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts,
+                             Real** columns) -> Rows {
+  constexpr std::int64_t kReals = 2 * kParts;
+  for (const Piece& piece : pieces) {
+    Real* at = rows_of(piece, first, last, parts).low;
+    const std::int64_t end = (piece.begin + piece.count) * parts;
+    for (std::int64_t c = piece.begin * parts / kReals; c * kReals < end; ++c, at += kReals)
+      columns[c] = at;
+  }
+  return {columns[0], rows_of(pieces.front(), first, last, parts).high, columns};
+}
+
+template <class Real>
 auto RowBatch<Real>::rows_in(const Job& job, Pieces in) const -> Rows {
   if (in.size() == 1) return rows_of(in.front(), job.first, job.second, in_.element);
+  if (job.in_at_columns) return rows_of(in, job.first, job.second, in_.element, job.in_columns);
   job.whole_in.join(in, job.first, job.second - job.first + 1);
   return rows_of(job.whole_in);
 }
@@ -164,7 +195,7 @@ void RowBatch<Real>::run_r2c(const Job& job, const LanesIn<Real>& in, const Fetc
   }
   const Column<Real>& z = spectrum[0];
   for (std::int64_t row = 0; row <= job.second - job.first; ++row) {
-    Real* const last = to.low + row * to.high + 2 * transform_.n();
+    Real* const last = to.column(columns) + row * to.high;
     last[0] = job.factor * (z.re[row * kParts] - z.im[row * kParts]);
     last[1] = 0;
   }
@@ -173,15 +204,26 @@ void RowBatch<Real>::run_r2c(const Job& job, const LanesIn<Real>& in, const Fetc
 // Back: E[k] and F[k] are sums and differences of X[k] and the conjugate of X[h - k]. The imaginary
 // parts of X are not there at k = 0 and k = h.
 template <class Real>
+std::pair<Pack<Real>, Pack<Real>> RowBatch<Real>::load_across(const Rows& in, std::int64_t c) {
+  constexpr std::int64_t kReals = 2 * kParts;
+  const Real* const before = in.column(c - 1);
+  const Real* const after = in.column(c);
+  if (after == before + kReals) return {load_pack(before + 2), load_pack(before + 2 + in.high)};
+  Real joined[2][kReals];
+  for (int row = 0; row < kRows; ++row) {
+    std::copy_n(before + 2 + row * in.high, kReals - 2, joined[row]);
+    std::copy_n(after + row * in.high, 2, joined[row] + kReals - 2);
+  }
+  return {load_pack(joined[0]), load_pack(joined[0] + kWidth<Real>)};
+}
+
+template <class Real>
 void RowBatch<Real>::read_c2r(const Job& job, const Rows& in) const {
   const std::int64_t columns = transform_.columns();
-  const auto load = [&](std::int64_t k) WEFT_INLINE {
-    return std::make_pair(load_pack(in.low + 2 * k), load_pack(in.low + 2 * k + in.high));
-  };
   for (std::int64_t c = 0; c < columns; ++c) {
-    const auto [low, high] = load(c * kParts);
-    const auto [mirrored_low, mirrored_high] = load(transform_.n() - c * kParts - (kParts - 1));
-    Column<Real> x = split<Real>(low, high);
+    const Real* const at = in.column(c);
+    const auto [mirrored_low, mirrored_high] = load_across(in, columns - c);
+    Column<Real> x = split<Real>(load_pack(at), load_pack(at + in.high));
     Column<Real> y = split_opposite<kParts, Real>(mirrored_low, mirrored_high);
     if (c == 0) {
       x.im = without_first<kParts, Real>(x.im);
@@ -205,12 +247,32 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
     stream_pack(to.low + 2 * k, packs.first);
     stream_pack(to.low + 2 * k + to.high, packs.second);
   };
+  const auto put_cached_at_columns = [](const Rows& to, std::int64_t k, const Packs& packs)
+                                         WEFT_INLINE {
+                                           Real* const at = to.columns[k / kParts];
+                                           store_pack(at, packs.first);
+                                           store_pack(at + to.high, packs.second);
+                                         };
+  const auto put_streamed_at_columns = [](const Rows& to, std::int64_t k, const Packs& packs)
+                                           WEFT_INLINE {
+                                             Real* const at = to.columns[k / kParts];
+                                             stream_pack(at, packs.first);
+                                             stream_pack(at + to.high, packs.second);
+                                           };
   const bool streams = job.streaming && kHasSeams;
+  const auto are_aligned = [&] {
+    return transform_.in_squares() && std::ranges::all_of(out, [&](const Piece& piece) {
+             const Rows to = rows_of(piece, job.first, job.second, out_.element);
+             return past_line(to.low) == 0 && to.high % kWidth<Real> == 0;
+           });
+  };
   if (out.size() == 1) {
     const Rows to = rows_of(out.front(), job.first, job.second, out_.element);
     if (!streams) return fill(to, put_cached);
-    const bool is_aligned = past_line(to.low) == 0 && to.high % kWidth<Real> == 0;
-    if (is_aligned && transform_.in_squares()) return fill(to, put_streamed);
+    if (are_aligned()) return fill(to, put_streamed);
+  } else if (job.out_at_columns && (!streams || are_aligned())) {
+    const Rows to = rows_of(out, job.first, job.second, out_.element, job.out_columns);
+    return streams ? fill(to, put_streamed_at_columns) : fill(to, put_cached_at_columns);
   }
   fill(rows_of(job.whole_out), put_cached);
   job.whole_out.store(out, job.first, job.second - job.first + 1, streams);

@@ -2,6 +2,7 @@
 // suits a RowTransform. The even and the odd points of a real row are the parts of a complex one.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -27,14 +28,18 @@ class RowBatch {
 
   /// The rows of one call of the transform, and the scratch memory.
   struct Job;
-  /// Where the rows of a job lie: the upper half of a pack of them is `high` reals behind the
-  /// lower.
+  /// Where the rows of a job lie: column c begins at `low` + 2 kParts c, or where they are in
+  /// pieces, at columns[c]; the upper half of a pack of them is `high` reals behind the lower.
   struct Rows {
     Real* low;
     std::int64_t high;
+    Real* const* columns = nullptr;
+    Real* column(std::int64_t c) const { return columns ? columns[c] : low + 2 * kParts * c; }
   };
   static Rows rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts);
   static Rows rows_of(const WholeRows<Real>& whole);
+  static Rows rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts,
+                      Real** columns);
 
   Rows rows_in(const Job& job, Pieces in) const;
   template <class Put>
@@ -44,6 +49,8 @@ class RowBatch {
   void run_r2c(const Job& job, const LanesIn<Real>& in, const Fetch<Real>& fetch, const Rows& to,
                Put put) const;
   void read_c2r(const Job& job, const Rows& in) const;
+  /// The kParts points before column c, but for the first of them, and the first of column c.
+  static std::pair<Pack<Real>, Pack<Real>> load_across(const Rows& in, std::int64_t c);
   template <class Fill>
   void store(const Job& job, Pieces out, Fill fill) const;
 

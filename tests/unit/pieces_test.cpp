@@ -23,30 +23,36 @@ struct Case {
   std::int64_t pieces;
   std::int64_t misfit;  ///< reals by which rows miss a cache line
   Storing storing;
+  bool alike;  ///< rows lie equally far apart in all pieces, by whole cache lines
 };
 
 std::string to_string(const Case& c) {
   const char* kinds[] = {"c2c", "r2c", "c2r"};
   return std::string(kinds[static_cast<int>(c.kind)]) + " n=" + std::to_string(c.n) +
          " count=" + std::to_string(c.count) + " pieces=" + std::to_string(c.pieces) +
-         " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "");
+         " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "") +
+         (c.alike ? " alike" : "");
 }
 
 /// One side of a batch of rows, each cut into pieces that lie in memory of their own.
 template <class Real>
 class Side {
  public:
-  Side(std::int64_t points, int parts, std::int64_t count, std::int64_t pieces, std::int64_t misfit)
-      : points_(points), parts_(parts), count_(count) {
+  Side(std::int64_t points, int parts, const Case& c)
+      : points_(points), parts_(parts), count_(c.count) {
+    const std::int64_t pieces = c.pieces;
+    const std::int64_t longest = (points + pieces - 1) / pieces;
     for (std::int64_t p = 0; p < pieces; ++p) {
       const std::int64_t begin = points * p / pieces;
       const std::int64_t length = points * (p + 1) / pieces - begin;
-      const std::int64_t distance = length + 5 + p;  // of another alignment in each row
-      memory_.emplace_back(static_cast<std::size_t>((count * distance + 16) * parts) *
+      const std::int64_t distance =
+          c.alike ? longest / 16 * 16 + 32 : length + 5 + p;  // of another alignment in each row
+      memory_.emplace_back(static_cast<std::size_t>((count_ * distance + 16) * parts) *
                            sizeof(Real));
       auto* reals = reinterpret_cast<Real*>(memory_.back().data());
       std::fill_n(reals, memory_.back().bytes() / sizeof(Real), static_cast<Real>(kCanary));
-      pieces_.push_back({reinterpret_cast<std::byte*>(reals + misfit), begin, length, 1, distance});
+      pieces_.push_back(
+          {reinterpret_cast<std::byte*>(reals + c.misfit), begin, length, 1, distance});
     }
   }
 
@@ -98,8 +104,8 @@ void expect_same_as_in_one_piece(const Case& c) {
                        .count = c.count,
                        .in_distance = points_in + 1,
                        .out_distance = points_out + 1};
-  Side<Real> in(points_in, real_in ? 1 : 2, c.count, c.pieces, c.misfit);
-  Side<Real> out(points_out, real_out ? 1 : 2, c.count, c.pieces, c.misfit);
+  Side<Real> in(points_in, real_in ? 1 : 2, c);
+  Side<Real> out(points_out, real_out ? 1 : 2, c);
   std::vector<Real> whole_in(static_cast<std::size_t>(2 * c.count * (points_in + 1)));
   std::vector<Real> whole_out(static_cast<std::size_t>(2 * c.count * (points_out + 1)));
   const int parts_in = real_in ? 1 : 2;
@@ -137,12 +143,13 @@ TEST(Pieces, GiveWhatOnePieceGives) {
         if (n > 300 && count > 7) continue;
         for (const std::int64_t pieces : {1, 2, 3, 9})  // some of them empty
           for (const std::int64_t misfit : {0, 1, 2, 6})
-            for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}}) {
-              const Case c{kind, n, count, pieces, misfit, storing};
-              expect_same_as_in_one_piece<double>(c);
-              expect_same_as_in_one_piece<float>(c);
-              if (HasFatalFailure()) return;
-            }
+            for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}})
+              for (const bool alike : {false, true}) {
+                const Case c{kind, n, count, pieces, misfit, storing, alike};
+                expect_same_as_in_one_piece<double>(c);
+                expect_same_as_in_one_piece<float>(c);
+                if (HasFatalFailure()) return;
+              }
       }
 }
 
