@@ -61,19 +61,14 @@ class Trial {
     }
   }
 
-  struct Seconds {
-    double one = std::numeric_limits<double>::infinity();
-    double two = one;
-  };
-  /// For one pass and for two; these never end if they cannot be.
-  Seconds run() {
-    Seconds least;
-    for (int round = 0; round < kRounds && !two_.empty(); ++round) {
-      least.one = std::min(least.one, seconds(one_));
-      least.two = std::min(least.two, seconds(two_));
-    }
-    return least;
+  bool has_two_passes() const { return !two_.empty(); }
+  /// Goes once through one pass and through two.
+  void run() {
+    least_one_ = std::min(least_one_, seconds(one_));
+    least_two_ = std::min(least_two_, seconds(two_));
   }
+  /// So many seconds did two passes take less, by the least times of all rounds.
+  double gain() const { return least_one_ - least_two_; }
 
  private:
   static constexpr std::int64_t kFewestLanes = 256;  // a tile of a pass of few rows
@@ -100,13 +95,20 @@ class Trial {
   std::byte* bases_[kSlotPeers] = {};
   std::vector<Stage> one_;
   std::vector<Stage> two_;
+  double least_one_ = std::numeric_limits<double>::infinity();
+  double least_two_ = least_one_;
 };
 
 bool gains(std::int64_t rows, Precision precision) {
   constexpr std::int64_t kGap = 8;  // so that rows do not compete
-  const Trial::Seconds apart = Trial(rows, precision, kGap).run();
-  const Trial::Seconds close = Trial(rows, precision, 0).run();
-  return apart.two + close.two < apart.one + close.one;
+  Trial apart(rows, precision, kGap);
+  Trial close(rows, precision, 0);
+  if (!apart.has_two_passes() || !close.has_two_passes()) return false;
+  for (int round = 0; round < kRounds; ++round) {  // in turns: what disturbs them lasts for a while
+    apart.run();
+    close.run();
+  }
+  return apart.gain() + close.gain() > 0;
 }
 
 }  // namespace
