@@ -235,30 +235,26 @@ void RowBatch<Real>::read_c2r(const Job& job, const Rows& in) const {
   }
 }
 
+// Stores points k and following; k is a multiple of kParts where rows lie in pieces.
+template <class Real>
+template <bool kStreamed, bool kInPieces>
+struct RowBatch<Real>::PutTo {
+  [[gnu::always_inline]] void operator()(const Rows& to, std::int64_t k,
+                                         const std::pair<Pack<Real>, Pack<Real>>& packs) const {
+    Real* const at = kInPieces ? to.columns[k / kParts] : to.low + 2 * k;
+    if constexpr (kStreamed) {
+      stream_pack(at, packs.first);
+      stream_pack(at + to.high, packs.second);
+    } else {
+      store_pack(at, packs.first);
+      store_pack(at + to.high, packs.second);
+    }
+  }
+};
+
 template <class Real>
 template <class Fill>
 void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
-  using Packs = std::pair<Pack<Real>, Pack<Real>>;
-  const auto put_cached = [](const Rows& to, std::int64_t k, const Packs& packs) WEFT_INLINE {
-    store_pack(to.low + 2 * k, packs.first);
-    store_pack(to.low + 2 * k + to.high, packs.second);
-  };
-  const auto put_streamed = [](const Rows& to, std::int64_t k, const Packs& packs) WEFT_INLINE {
-    stream_pack(to.low + 2 * k, packs.first);
-    stream_pack(to.low + 2 * k + to.high, packs.second);
-  };
-  const auto put_cached_at_columns = [](const Rows& to, std::int64_t k, const Packs& packs)
-                                         WEFT_INLINE {
-                                           Real* const at = to.columns[k / kParts];
-                                           store_pack(at, packs.first);
-                                           store_pack(at + to.high, packs.second);
-                                         };
-  const auto put_streamed_at_columns = [](const Rows& to, std::int64_t k, const Packs& packs)
-                                           WEFT_INLINE {
-                                             Real* const at = to.columns[k / kParts];
-                                             stream_pack(at, packs.first);
-                                             stream_pack(at + to.high, packs.second);
-                                           };
   const bool streams = job.streaming && kHasSeams;
   const auto are_aligned = [&] {
     return transform_.in_squares() && std::ranges::all_of(out, [&](const Piece& piece) {
@@ -268,13 +264,13 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
   };
   if (out.size() == 1) {
     const Rows to = rows_of(out.front(), job.first, job.second, out_.element);
-    if (!streams) return fill(to, put_cached);
-    if (are_aligned()) return fill(to, put_streamed);
+    if (!streams) return fill(to, PutTo<false, false>{});
+    if (are_aligned()) return fill(to, PutTo<true, false>{});
   } else if (job.out_at_columns && (!streams || are_aligned())) {
     const Rows to = rows_of(out, job.first, job.second, out_.element, job.out_columns);
-    return streams ? fill(to, put_streamed_at_columns) : fill(to, put_cached_at_columns);
+    return streams ? fill(to, PutTo<true, true>{}) : fill(to, PutTo<false, true>{});
   }
-  fill(rows_of(job.whole_out), put_cached);
+  fill(rows_of(job.whole_out), PutTo<false, false>{});
   job.whole_out.store(out, job.first, job.second - job.first + 1, streams);
 }
 

@@ -36,6 +36,8 @@ class RowBatch {
     Real* const* columns = nullptr;
     Real* column(std::int64_t c) const { return columns ? columns[c] : low + 2 * kParts * c; }
   };
+  template <bool kStreamed, bool kInPieces>
+  struct PutTo;
   static Rows rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts);
   static Rows rows_of(const WholeRows<Real>& whole);
   static Rows rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts,
