@@ -9,7 +9,6 @@
 
 #include "base/aligned_memory.hpp"
 #include "mpi/shared_cache.hpp"
-#include "plan/home.hpp"
 #include "plan/implementation.hpp"
 #include "plan/long_axis.hpp"
 
@@ -181,105 +180,6 @@ std::pair<UserSide, UserSide> AnyPlan::Implementation::sides(Direction direction
   return {std::move(input), std::move(output)};
 }
 
-std::pair<UserSide, UserSide> AnyPlan::Implementation::sides_at(int rank,
-                                                                Direction direction) const {
-  auto [source, sink] = sides(direction);
-  if (rank == comm.rank()) return {std::move(source), std::move(sink)};
-  const std::size_t place = 2 * static_cast<std::size_t>(rank);
-  const bool forward = direction == Direction::forward;
-  source.field_stride = field_strides[place + (forward ? 0 : 1)];
-  sink.field_stride = field_strides[place + (forward ? 1 : 0)];
-  const int node_rank = node_rank_of[static_cast<std::size_t>(rank)];
-  const bool in_place = source.slot == sink.slot;
-  source.slot = slot_of_input_at(node_rank);
-  sink.slot = in_place ? source.slot : slot_of_output_at(node_rank);
-  return {std::move(source), std::move(sink)};
-}
-
-// Of exchange `number`; none when any block of any rank has none.
-std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direction,
-                                                                 std::size_t number) const {
-  const std::vector<Hop>& hops = way(direction).hops;
-  const Hop& hop = hops[number];
-  const std::optional<Host> host = host_of(hops, number);
-  if (!host) return std::nullopt;
-  const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const bool sends = *host == Host::sender;
-  SharedHomes homes;
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const auto [source, sink] = sides_at(rank, direction);
-    const Redistribution blocks = redistribution_between(hop.from, hop.to, rank);
-    for (const Block& block : sends ? blocks.sends : blocks.receives) {
-      const std::optional<Home> home =
-          shared_home_of(sequence, hop.action, *host, resolved.input_layout.order(), source, sink,
-                         rank, block.box);
-      if (!home) return std::nullopt;
-      homes.all.push_back(*home);
-      if (rank == comm.rank()) (sends ? homes.sends : homes.receives).push_back(*home);
-      if (block.peer == comm.rank()) (sends ? homes.receives : homes.sends).push_back(*home);
-    }
-  }
-  return homes;
-}
-
-// True when what exchange `number` brings is transformed in two passes, which need it in memory of
-// Weft's. In place in windows, where the next exchange takes it back, they are in two dimensions;
-// plans in place have other memory for that, with which they are faster (4096^2 r2c on 2 ranks: 35
-// instead of 45 ms).
-bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
-  const Options& options = request.options;
-  const std::vector<Hop>& hops = way(direction).hops;
-  const auto takes_back = [&](const Hop& hop) { return hop.returned == static_cast<int>(number); };
-  if (options.chunks > 1 || (options.engine != "auto" && options.engine != "weft")) return false;
-  if (std::any_of(hops.begin(), hops.end(), takes_back) &&
-      (options.in_place || options.shared_arrays || hops[number].from.shape().size() != 2))
-    return false;
-  const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const std::vector<int>& order = resolved.input_layout.order();
-  const std::size_t first = hops[number].action + 1;
-  std::size_t last = first;
-  while (last < sequence.actions.size() && !sequence.actions[last].redistributes()) ++last;
-  if (first == last || pass_ends(sequence, order, first, last).front() != first + 1) return false;
-  const int axis = sequence.actions[first].axis;
-  const Element& element = sequence.states[first].element;
-  if (axis == order.back() || !element.complex || sequence.states[first + 1].element != element)
-    return false;
-  const Layout& after = last < sequence.actions.size() ? sequence.states[last + 1].layout
-                                                       : sequence.states[last].layout;
-  const std::int64_t n = after.shape()[axis];
-  return can_be_divided(n, hops[number].from.boxes(), after.boxes(), axis) &&
-         is_faster_in_two_passes(n, element.precision);
-}
-
-// For each exchange homes on every rank, or on none. One that stores blocks where an earlier one
-// loaded them has a home for its own if that one has.
-std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
-    Direction direction, const ExchangeMethod& method) const {
-  const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const auto [source, sink] = sides(direction);
-  std::vector<Homes> homes;
-  for (const Hop& hop : way(direction).hops) {
-    Homes mine;
-    const bool leaves_home = method.leaves_home() && !precedes_two_passes(direction, homes.size());
-    if (leaves_home && request.options.shared_arrays)
-      mine.all = shared_homes(direction, homes.size());
-    if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
-    Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
-    mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
-    if (leaves_home && !mine.all)
-      mine.own = home_of(sequence, hop.action, resolved.input_layout.order(), source, sink,
-                         comm.rank(), takes_slices_in_order());
-    if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
-    if (mine.returns && !mine.own) earlier->own.reset();
-    if (mine.returns && !earlier->own) mine.own.reset();
-    homes.push_back(std::move(mine));
-  }
-  return homes;
-}
-
 void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   ExchangeMemory most;
   int number = 0;
@@ -296,6 +196,7 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       ExchangeProblem problem = problem_of(hop, number++);
       problem.returns = homes.returns;
       problem.home = homes.own;
+      note_room_for(homes.all, problem.element_bytes);
       problem.shared_homes = std::move(homes.all);
       comm.agree([&] {
         const std::string refusal = method.refusal(problem);

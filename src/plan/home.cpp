@@ -89,51 +89,90 @@ std::optional<View> home_at_end(const Area& result, const Box& own, const std::v
   home.view.offset_bytes = result.view.offset_bytes + before / kLine * kLine;
   std::vector<bool> inside(order.size(), true);
   inside[static_cast<std::size_t>(axis)] = false;
-  if (before < 0 || !may_overwrite_in_order(home, result, inside, axis)) return std::nullopt;
+  if (before < 0 || !may_overwrite_in_order(home, result, inside, {axis})) return std::nullopt;
   return home.view;
 }
 
-// The home of `own` in the array `sink` of the result, but not in its elements: in parts of a real
-// result, or at the end of one whose last pass goes through slices `in_order` and stores past the
-// cache, which takes longer where lines are there still since they were loaded (c2c backward out of
-// place on 2 ranks of a Zen 4, 128^3: 5.7 ms with a home in the elements, 4.7 with one at the end).
-std::optional<View> home_beside_elements(const Sequence& sequence, std::size_t hop,
-                                         const std::vector<int>& order, const UserSide& sink,
-                                         int rank, const Box& own, bool in_order) {
-  const State& state = sequence.states[hop];
-  const std::size_t last = sequence.actions.size();
-  if (own.empty() || !is_last(sequence, hop) ||
-      pass_ends(sequence, order, hop + 1, last).size() > 1)
-    return std::nullopt;
-  const std::int64_t bytes = state.element.bytes();
-  const auto arranged = [&](const Extents& part) {
-    return arrangement_between(state.layout, sequence.states[hop + 1].layout, part, order, bytes);
-  };
-  const Area array{sink.view(rank), sink.element.bytes()};
-  if (sink.element != state.element)
-    return home_in_parts(array, own, bytes, order, inside_axes(sequence, order, hop + 1, last),
-                         arranged);
-  const Box& whole = array.view.box;
-  const bool has_slices = last == hop + 3;
-  if (!in_order || !has_slices || own == whole || whole.volume() * bytes <= kMostCachedResultBytes)
-    return std::nullopt;
-  Extents slice = own.extents();
-  slice[order.front()] = 1;
-  return home_at_end(array, own, order, arranged(slice));
+// How the block `own` best lies where the passes on both sides of the redistribution meet.
+Arrangement arranged(const HomeProblem& problem, const Extents& extents) {
+  const State& state = problem.sequence.states[problem.hop];
+  return arrangement_between(state.layout, problem.sequence.states[problem.hop + 1].layout, extents,
+                             problem.order, state.element.bytes());
 }
 
-// The array of `rank` in which blocks of action `hop` may have homes: the call's input where they
+// True where one pass makes the result of what this redistribution brings.
+bool is_before_last_pass(const HomeProblem& problem) {
+  const Sequence& sequence = problem.sequence;
+  const std::size_t last = sequence.actions.size();
+  return is_last(sequence, problem.hop) &&
+         pass_ends(sequence, problem.order, problem.hop + 1, last).size() <= 1;
+}
+
+// True where that pass goes through slices, one after another.
+bool is_before_slices_in_order(const HomeProblem& problem) {
+  return problem.in_order && is_before_last_pass(problem) &&
+         problem.sequence.actions.size() == problem.hop + 3;
+}
+
+bool is_padded(const UserSide& side, int rank) {
+  return side.layout.allocated_elements(rank) != side.layout.box(rank).volume();
+}
+
+// The home of `own` in the array of the result, but not in its elements: in parts of a real result,
+// or at the end of one whose last pass goes through slices in order and stores past the cache,
+// which takes longer where lines are there still since they were loaded (c2c backward out of place
+// on 2 ranks of a Zen 4, 128^3: 5.7 ms with a home in the elements, 4.7 with one at the end).
+std::optional<View> home_beside_elements(const HomeProblem& problem, const Box& own) {
+  if (own.empty() || !is_before_last_pass(problem)) return std::nullopt;
+  const Element& element = problem.sequence.states[problem.hop].element;
+  const Area array{problem.sink.view(problem.rank), problem.sink.element.bytes()};
+  if (problem.sink.element != element)
+    return home_in_parts(array, own, element.bytes(), problem.order,
+                         inside_axes(problem.sequence, problem.order, problem.hop + 1,
+                                     problem.sequence.actions.size()),
+                         [&](const Extents& part) { return arranged(problem, part); });
+  const Box& whole = array.view.box;
+  if (!is_before_slices_in_order(problem) || own == whole ||
+      whole.volume() * element.bytes() <= kMostCachedResultBytes)
+    return std::nullopt;
+  Extents slice = own.extents();
+  slice[problem.order.front()] = 1;
+  return home_at_end(array, own, problem.order, arranged(problem, slice));
+}
+
+// All that a rank receives, as it lies in the array of a real result, dense: slices of the result
+// that are stored one after another reach none that has still to be loaded. It is a little longer
+// than the result.
+std::optional<View> all_in_real(const HomeProblem& problem) {
+  const UserSide& sink = problem.sink;
+  if (problem.fields > 1 || is_padded(sink, problem.rank) || !is_before_slices_in_order(problem))
+    return std::nullopt;
+  const State& state = problem.sequence.states[problem.hop + 1];
+  const Area result{sink.view(problem.rank), sink.element.bytes()};
+  const Box& box = state.layout.box(problem.rank);
+  const View all{sink.slot, result.view.offset_bytes, box,
+                 dense_strides(box.extents(), problem.order)};
+  const std::vector<bool> inside = inside_axes(problem.sequence, problem.order, problem.hop + 1,
+                                               problem.sequence.actions.size());
+  if (!may_overwrite_in_order({all, state.element.bytes()}, result, inside,
+                              {problem.order.front()}))
+    return std::nullopt;
+  return all;
+}
+
+// The array of the rank in which blocks may have homes: the call's input where they
 // `wait_in_input`, or where only that has their elements in place; else the output. Null where
 // storing them there would spoil what is still to be loaded, or would slow down what loads them.
-const UserSide* side_of_homes(const Sequence& sequence, std::size_t hop, bool wait_in_input,
-                              const std::vector<int>& order, const UserSide& source,
-                              const UserSide& sink, int rank) {
+const UserSide* side_of_homes(const HomeProblem& problem, bool wait_in_input) {
+  const UserSide& source = problem.source;
+  const UserSide& sink = problem.sink;
   const bool in_place = source.slot == sink.slot;
   const bool in_source =
-      wait_in_input || (in_place && sink.element != sequence.states[hop].element);
+      wait_in_input || (in_place && sink.element != problem.sequence.states[problem.hop].element);
   const UserSide& side = in_source ? source : sink;
-  if (side.layout.order() != order || loads_long_pencils(sequence, hop)) return nullptr;
-  if (in_place && !rows_coincide(source, sink, order.back(), rank)) return nullptr;
+  if (side.layout.order() != problem.order || loads_long_pencils(problem.sequence, problem.hop))
+    return nullptr;
+  if (in_place && !rows_coincide(source, sink, problem.order.back(), problem.rank)) return nullptr;
   return &side;
 }
 
@@ -154,28 +193,28 @@ std::optional<Host> host_of(const std::vector<Hop>& hops, std::size_t number) {
   return number + 1 == hops.size() ? std::optional(Host::receiver) : std::nullopt;
 }
 
-std::optional<Home> shared_home_of(const Sequence& sequence, std::size_t hop, Host host,
-                                   const std::vector<int>& order, const UserSide& source,
-                                   const UserSide& sink, int rank, const Box& box) {
-  const UserSide* side =
-      side_of_homes(sequence, hop, hop == 0 && host == Host::sender, order, source, sink, rank);
-  if (!side || side->element != sequence.states[hop].element) return std::nullopt;
-  return home_in_elements(*side, rank, box);
+std::optional<Home> shared_home_of(const HomeProblem& problem, Host host, const Box& box) {
+  const UserSide* side = side_of_homes(problem, problem.hop == 0 && host == Host::sender);
+  if (!side) return std::nullopt;
+  const Element& element = problem.sequence.states[problem.hop].element;
+  if (side->element == element) return home_in_elements(*side, problem.rank, box);
+  const std::optional<View> all = all_in_real(problem);
+  if (!all || side != &problem.sink) return std::nullopt;
+  return Home{part_of(*all, box, element.bytes()), 0};
 }
 
-std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
-                            const std::vector<int>& order, const UserSide& source,
-                            const UserSide& sink, int rank, bool in_order) {
-  const State& state = sequence.states[hop];
-  const Box own = intersect(state.layout.box(rank), sequence.states[hop + 1].layout.box(rank));
-  const UserSide* side = side_of_homes(sequence, hop, hop == 0, order, source, sink, rank);
+std::optional<Home> home_of(const HomeProblem& problem) {
+  const State& state = problem.sequence.states[problem.hop];
+  const Box own = intersect(state.layout.box(problem.rank),
+                            problem.sequence.states[problem.hop + 1].layout.box(problem.rank));
+  const UserSide* side = side_of_homes(problem, problem.hop == 0);
   if (!side) return std::nullopt;
-  const bool padded = side->layout.allocated_elements(rank) != side->layout.box(rank).volume();
-  if (side->slot == sink.slot && source.slot != sink.slot && !padded)
-    if (const std::optional<View> view =
-            home_beside_elements(sequence, hop, order, sink, rank, own, in_order))
+  const UserSide& sink = problem.sink;
+  if (side->slot == sink.slot && problem.source.slot != sink.slot &&
+      !is_padded(*side, problem.rank))
+    if (const std::optional<View> view = home_beside_elements(problem, own))
       return Home{*view, sink.field_stride * sink.element.bytes()};
-  return own.empty() || side->element == state.element ? home_in_elements(*side, rank, own)
+  return own.empty() || side->element == state.element ? home_in_elements(*side, problem.rank, own)
                                                        : std::nullopt;
 }
 

@@ -10,23 +10,29 @@
 
 namespace weft {
 
-/// The home of the block that stays on `rank` in the redistribution that is action `hop` of
-/// `sequence`; none where storing it there would spoil what is still to be loaded, or where that
-/// array lies in another order than `order`, the one of data in flight. `in_order`: see
-/// ProgramProblem.
-std::optional<Home> home_of(const Sequence& sequence, std::size_t hop,
-                            const std::vector<int>& order, const UserSide& source,
-                            const UserSide& sink, int rank, bool in_order);
+/// The redistribution that is action `hop` of `sequence`, as one rank sees it.
+struct HomeProblem {
+  const Sequence& sequence;
+  std::size_t hop = 0;
+  std::vector<int> order;  ///< of data in flight; arrays that lie in another one have no homes
+  UserSide source;         ///< of `rank`
+  UserSide sink;           ///< likewise
+  int rank = 0;
+  int fields = 1;
+  bool in_order = false;  ///< see ProgramProblem
+};
+
+/// The home of the block that stays on the rank; none where storing it there would spoil what is
+/// still to be loaded.
+std::optional<Home> home_of(const HomeProblem& problem);
 
 /// The host of redistribution `hop`, number `number` of `hops`; none when its blocks need memory of
 /// their own. Where a later one takes all back, it is who sends, first and then who receives: the
 /// blocks are transformed where they are. Else what comes last is stored where the result will be.
 std::optional<Host> host_of(const std::vector<Hop>& hops, std::size_t number);
 
-/// The home of block `box` of action `hop` in the arrays `source` and `sink` of `rank`, which is
-/// its host; none as for home_of, or where its elements are not the array's.
-std::optional<Home> shared_home_of(const Sequence& sequence, std::size_t hop, Host host,
-                                   const std::vector<int>& order, const UserSide& source,
-                                   const UserSide& sink, int rank, const Box& box);
+/// The home of block `box` in the arrays of the rank, which is its host; none as for home_of. It
+/// may end behind the array of a real result, which must then be made longer.
+std::optional<Home> shared_home_of(const HomeProblem& problem, Host host, const Box& box);
 
 }  // namespace weft

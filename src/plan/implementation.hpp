@@ -9,6 +9,7 @@
 
 #include "mpi/progress_thread.hpp"
 #include "plan/executor.hpp"
+#include "plan/home.hpp"
 #include "plan/request.hpp"
 #include "plan/shared_arrays.hpp"
 #include "weft/plan.hpp"
@@ -81,7 +82,8 @@ struct AnyPlan::Implementation {
   AlignedMemory receive;
   AlignedMemory own;
   AlignedMemory work;
-  OneWay ways[2];  ///< forward, backward
+  OneWay ways[2];               ///< forward, backward
+  std::int64_t room_bytes = 0;  ///< that shared arrays have at least
   std::unique_ptr<Executor> executor;
   std::unique_ptr<SharedArrays> arrays;  ///< null: users bring their own
   std::unique_ptr<ArrayGate> gate;       ///< null likewise
@@ -114,8 +116,11 @@ struct AnyPlan::Implementation {
   }
   bool precedes_two_passes(Direction direction, std::size_t number) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
+  HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,
+                           const UserSide& sink, int rank) const;
   std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;
   void choose_exchanges();
+  void note_room_for(const std::optional<SharedHomes>& homes, std::int64_t element_bytes);
   void make_exchanges(const ExchangeMethod& method);
   bool may_send_from_sink(Direction direction, std::int64_t send_bytes) const;
   void reserve(const ExchangeMemory& memory, int counters);

@@ -62,22 +62,24 @@ bool within(const Area& guest, const Area& owner, const std::vector<bool>& insid
 
 // True when each part of `to` ends before those parts of `from` begin that are further on along
 // `axis`, at the same indices of the other axes that are not `inside`. How far before is linear in
-// the index, so the first one and the last one tell.
+// each index, so the first ones and the last ones tell.
 bool stays_behind(const Area& to, const Area& from, const std::vector<bool>& inside, int axis) {
-  std::int64_t distance = from.view.offset_bytes - to.view.offset_bytes - to.span_bytes(inside);
+  std::int64_t distance = from.view.offset_bytes - to.view.offset_bytes - to.span_bytes(inside) +
+                          from.view.strides[axis] * from.element_bytes;
   for (int other = 0; other < to.view.box.dimensions(); ++other) {
-    if (inside[static_cast<std::size_t>(other)] || is_one_index(from, to, other)) continue;
-    if (other != axis && !steps_alike(from, to, other)) return false;
+    if (inside[static_cast<std::size_t>(other)]) continue;
+    const std::int64_t end = from.view.box.upper[other] - (other == axis ? 1 : 0);
+    const std::int64_t first = other == axis
+                                   ? to.view.box.lower[other]
+                                   : std::max(to.view.box.lower[other], from.view.box.lower[other]);
+    const std::int64_t last = std::min(to.view.box.upper[other], end) - 1;
+    if (last < first) return true;
+    const std::int64_t from_step = from.view.strides[other] * from.element_bytes;
+    const std::int64_t to_step = to.view.strides[other] * to.element_bytes;
     distance -= lead(from, other) - lead(to, other);
+    distance += std::min(first * (from_step - to_step), last * (from_step - to_step));
   }
-  const std::int64_t from_step = from.view.strides[axis] * from.element_bytes;
-  const std::int64_t to_step = to.view.strides[axis] * to.element_bytes;
-  const auto before_next = [&](std::int64_t index) {
-    return distance + (index + 1) * from_step - index * to_step;
-  };
-  const std::int64_t first = to.view.box.lower[axis];
-  const std::int64_t last = std::min(to.view.box.upper[axis], from.view.box.upper[axis] - 1) - 1;
-  return last < first || (before_next(first) >= 0 && before_next(last) >= 0);
+  return distance >= 0;
 }
 
 template <class May>
@@ -117,17 +119,22 @@ bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,
 }
 
 bool may_overwrite_in_order(const Area& from, const Area& to, const std::vector<bool>& inside,
-                            int axis) {
+                            std::vector<int> ordered) {
+  if (may_overwrite(from, to, inside)) return true;
+  if (ordered.empty()) return false;
+  const int fastest = ordered.back();
+  ordered.pop_back();
   std::vector<bool> together = inside;
-  together[static_cast<std::size_t>(axis)] = true;
-  return may_overwrite(from, to, inside) ||
-         (may_overwrite(from, to, together) && stays_behind(to, from, inside, axis));
+  together[static_cast<std::size_t>(fastest)] = true;
+  return may_overwrite_in_order(from, to, inside, ordered) ||
+         (may_overwrite_in_order(from, to, together, ordered) &&
+          stays_behind(to, from, inside, fastest));
 }
 
 bool may_overwrite_in_order(const std::vector<Area>& from, const std::vector<Area>& to,
-                            const std::vector<bool>& inside, int axis) {
+                            const std::vector<bool>& inside, const std::vector<int>& ordered) {
   return all_may(from, to, [&](const Area& source, const Area& sink) {
-    return may_overwrite_in_order(source, sink, inside, axis);
+    return may_overwrite_in_order(source, sink, inside, ordered);
   });
 }
 

@@ -24,10 +24,11 @@ bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& in
 bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,
                    const std::vector<bool>& inside);
 
-/// Likewise for a pass that goes through the indices of `axis` in ascending order.
+/// Likewise for a pass that goes through the indices of the axes `ordered`, slowest first, in
+/// ascending order; none: as above.
 bool may_overwrite_in_order(const Area& from, const Area& to, const std::vector<bool>& inside,
-                            int axis);
+                            std::vector<int> ordered);
 bool may_overwrite_in_order(const std::vector<Area>& from, const std::vector<Area>& to,
-                            const std::vector<bool>& inside, int axis);
+                            const std::vector<bool>& inside, const std::vector<int>& ordered);
 
 }  // namespace weft

@@ -115,7 +115,8 @@ void AnyPlan::Implementation::finish_call() {
 }
 
 std::shared_ptr<void> AnyPlan::Implementation::allocate(std::int64_t bytes) {
-  return arrays ? arrays->make(bytes) : allocate_zeroed(static_cast<std::size_t>(bytes));
+  return arrays ? arrays->make(bytes, room_bytes)
+                : allocate_zeroed(static_cast<std::size_t>(bytes));
 }
 
 // What goes wrong in a call that ends here has nobody to tell. Messages that were given up may

@@ -178,8 +178,8 @@ class Builder {
     const std::vector<Area> to = areas_of(sink, sequence_.states[next].element);
     const std::vector<bool> inside = inside_axes(sequence_, order_, at, next);
     const bool by_slices = next == at + 2;
-    return problem_.in_order && by_slices ? may_overwrite_in_order(from, to, inside, slice_axis())
-                                          : weft::may_overwrite(from, to, inside);
+    return by_slices ? may_overwrite_in_order(from, to, inside, order_of_slices())
+                     : weft::may_overwrite(from, to, inside);
   }
 
   // True for what the user wants to keep.
@@ -188,6 +188,11 @@ class Builder {
   }
 
   int slice_axis() const { return order_.front(); }
+
+  // The axis along which slices are taken in ascending order, if they are.
+  std::vector<int> order_of_slices() const {
+    return problem_.in_order ? std::vector{slice_axis()} : std::vector<int>{};
+  }
 
   void add_pass(std::size_t at, std::size_t next, const Ports& source, const Ports& sink) {
     Pass pass;
@@ -238,10 +243,12 @@ class Builder {
         sink.size() == 1 && share_a_slot(source, sink) && !any_of_peers(source) &&
         (problem_.exchanges.empty() || !cut_groups(source, slices.layout.box(problem_.rank),
                                                    sequence_.actions[at + 1].axis, slice_axis()));
+    std::vector<int> ordered = order_of_slices();
+    ordered.push_back(order_[order_.size() - 2]);
     return in_array && fit(before) && are_large_slices(bytes) && !reads_input(source) &&
-                   may_overwrite_in_order(
-                       areas_of(source, slices.element), areas_of(sink, after.element),
-                       inside_axes(sequence_, order_, at + 1, at + 2), order_[order_.size() - 2])
+                   may_overwrite_in_order(areas_of(source, slices.element),
+                                          areas_of(sink, after.element),
+                                          inside_axes(sequence_, order_, at + 1, at + 2), ordered)
                ? &source
                : nullptr;
   }
@@ -289,6 +296,7 @@ class Builder {
     spec.direction = problem_.direction;
     spec.n = transform.n;
     spec.slice_axis = slice;
+    spec.slices_in_order = problem_.in_order;
     spec.factor = axis == factor_axis_ ? problem_.factor : 1;
     return Stage(std::move(spec));
   }

@@ -14,8 +14,8 @@ constexpr std::int64_t kNumbers = std::int64_t{1} << 24;
 }  // namespace
 
 // An MPI window would have to be freed by all ranks together, so that nobody could drop an array.
-std::shared_ptr<void> SharedArrays::make(std::int64_t bytes) {
-  auto window = std::make_shared<SharedWindow>(*node_, bytes, 0);
+std::shared_ptr<void> SharedArrays::make(std::int64_t bytes, std::int64_t room_bytes) {
+  auto window = std::make_shared<SharedWindow>(*node_, std::max(bytes, room_bytes), 0);
   if (std::string_view(window->kind()) != "memfd")
     throw Error(ErrorCode::unavailable,
                 "shared_arrays needs shared memory by memfd, which does not work here or which "

@@ -19,10 +19,10 @@ class SharedArrays {
   /// `node` must outlive this.
   explicit SharedArrays(const Communicator& node) : node_(&node) {}
 
-  /// Zeroed memory, `bytes` of it on this rank, that lives as long as any copy of the result; the
-  /// other ranks may go on with theirs. Collective over the node. Throws Error(out_of_memory,
-  /// unavailable) on all its ranks.
-  std::shared_ptr<void> make(std::int64_t bytes);
+  /// An array of `bytes` on this rank, in zeroed memory of at least `room_bytes`, that lives as
+  /// long as any copy of the result; the other ranks may go on with theirs. Collective over the
+  /// node. Throws Error(out_of_memory, unavailable) on all its ranks.
+  std::shared_ptr<void> make(std::int64_t bytes, std::int64_t room_bytes);
   /// The number, from 1 and the same on all ranks, of the array that begins at `memory` and has
   /// `bytes`; else kUnknown.
   std::int64_t number_of(const void* memory, std::int64_t bytes) const noexcept;

@@ -12,8 +12,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
-constexpr std::int64_t kTileBytes =
-    256 * 1024;  // of a tile: some of a core's L2 (best of 64 to 512)
+constexpr std::int64_t kTileBytes = 256 * 1024;  // some of a core's L2 (best of 64 to 512)
 constexpr std::int64_t kMostLanes = 64;
 
 /// Where nothing has to fit into a cache: lanes and points (of about a millisecond) at most, and
@@ -84,8 +83,8 @@ Stage::Stage(StageSpec spec)
                                      std::pair{&spec_.sink_box, &spec_.sink_element}}) {
     const std::int64_t points = box->extent(spec_.axis);
     const TileShape shape = shape_of(most_lanes, points, *element);
-    tile_bytes_ = std::max(
-        tile_bytes_, std::max(shape.lane * most_lanes, shape.row * points) * element->bytes());
+    const std::int64_t elements = std::max(shape.lane * most_lanes, shape.row * points);
+    tile_bytes_ = std::max(tile_bytes_, elements * element->bytes());
   }
   tile_bytes_ = round_up(tile_bytes_, kLineBytes);
 }
@@ -225,19 +224,21 @@ std::int64_t Stage::lanes_untiled(int threads) const {
   return std::max(lanes_, std::min({shared, kMostLanesUntiled, kMostPointsUntiled / spec_.n}));
 }
 
-// True when pencils of a tile may be stored before those that follow are loaded, or any others if
-// they are not taken `in_order`.
-bool Stage::may_store_early(bool in_order) const {
+// True when pencils of a tile may be stored before those that follow are loaded, in tiles that are
+// taken in the order of the axes `ordered`.
+bool Stage::may_store_early(const std::vector<int>& ordered) const {
   std::vector<bool> inside(static_cast<std::size_t>(spec_.source_box.dimensions()), false);
   inside[static_cast<std::size_t>(spec_.axis)] = true;
-  const std::vector<Area> from = areas_of(spec_.sources, spec_.source_element);
-  const std::vector<Area> to = areas_of(spec_.sinks, spec_.sink_element);
-  return in_order ? may_overwrite_in_order(from, to, inside, lane_axis_)
-                  : may_overwrite(from, to, inside);
+  return may_overwrite_in_order(areas_of(spec_.sources, spec_.source_element),
+                                areas_of(spec_.sinks, spec_.sink_element), inside, ordered);
 }
 
-// True when tiles follow one another along their lanes: one thread takes all of a slice.
-bool Stage::is_in_order() const { return spec_.slice_axis >= 0 && lane_axis_ >= 0; }
+// Tiles of a slice follow one another along their lanes: one thread takes all.
+std::vector<int> Stage::ordered_axes() const {
+  if (spec_.slice_axis < 0 || lane_axis_ < 0) return {};
+  if (spec_.slices_in_order) return {spec_.slice_axis, lane_axis_};
+  return {lane_axis_};
+}
 
 // Rows that are contiguous on a side need no tile there, if the engine takes them in pieces.
 void Stage::choose_pieces() {
@@ -249,7 +250,7 @@ void Stage::choose_pieces() {
   };
   pieces_from_source_ = are_rows(spec_.sources);
   pieces_to_sink_ = are_rows(spec_.sinks);
-  if (pieces_from_source_ && pieces_to_sink_ && !may_store_early(is_in_order()))
+  if (pieces_from_source_ && pieces_to_sink_ && !may_store_early(ordered_axes()))
     pieces_to_sink_ = false;
   direct_source_ = direct_sink_ = false;
   if (pieces_from_source_ && pieces_to_sink_) tile_bytes_ = 0;
@@ -258,9 +259,8 @@ void Stage::choose_pieces() {
 // Lanes that are next to each other on a side need no tile there, if the engine can take its rows
 // from anywhere.
 void Stage::choose_rows() {
-  const bool able =
-      !rows_ && !batches_.empty() &&
-      std::all_of(batches_.begin(), batches_.end(), [](const auto& b) { return b->takes_rows(); });
+  const bool able = !rows_ && !batches_.empty() &&
+                    std::ranges::all_of(batches_, [](const auto& b) { return b->takes_rows(); });
   if (!able) return;
   const auto neighbours = [&](const std::vector<Port>& ports) {
     return std::all_of(ports.begin(), ports.end(), [&](const Port& port) {
@@ -270,7 +270,7 @@ void Stage::choose_rows() {
   };
   rows_from_source_ = neighbours(spec_.sources);
   rows_to_sink_ = neighbours(spec_.sinks);
-  if (rows_from_source_ && rows_to_sink_ && !may_store_early(false)) rows_to_sink_ = false;
+  if (rows_from_source_ && rows_to_sink_ && !may_store_early({})) rows_to_sink_ = false;
 }
 
 // The addresses of the rows of both sides and of those to load next, or their pieces.

@@ -36,9 +36,10 @@ struct StageSpec {
   std::vector<Port> sinks;
   bool keep_source = true;  ///< the source may not be overwritten (a user's input)
   int slice_axis = -1;
-  double factor = 1;      ///< multiplies every element stored
-  int array_axis = -1;    ///< the axis of the array, where that is not `axis`
-  int part = 0;           ///< 1 or 2: of two passes along the axis of the array
+  bool slices_in_order = false;  ///< see ProgramProblem
+  double factor = 1;             ///< multiplies every element stored
+  int array_axis = -1;           ///< the axis of the array, where that is not `axis`
+  int part = 0;                  ///< 1 or 2: of two passes along the axis of the array
   int twiddle_axis = -1;  ///< if there is one, results k at its position j are also multiplied by
                           ///< exp(-2 pi i j k / twiddle_n), or its inverse for backward
   std::int64_t twiddle_n = 1;
@@ -99,8 +100,8 @@ class Stage {
   void store(const Tile& tile, const Call& call, const std::byte* source) const;
   void copy_through(const Tile& tile, const Call& call) const;
   void choose_rows();
-  bool may_store_early(bool in_order) const;
-  bool is_in_order() const;
+  bool may_store_early(const std::vector<int>& ordered) const;
+  std::vector<int> ordered_axes() const;
   std::int64_t list_bytes() const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
   const bool* rows_in_cache(const Cell& cell, bool* memory) const;

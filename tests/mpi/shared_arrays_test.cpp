@@ -102,6 +102,50 @@ TEST_F(SharedArraysTest, AreStoredIntoByPeersWhereverTheOutputIs) {
   EXPECT_LE(plan.memory().window, kMostForCounters);
 }
 
+/// The greatest difference after a real field has gone forward and backward.
+double round_trip_error(Plan<double>& plan) {
+  Array<double> field = plan.make_input();
+  Array<Complex> modes = plan.make_output();
+  const auto value = [](const Index& index, int number) {
+    return static_cast<double>(test::sample(index, number, 0));
+  };
+  const int fields = plan.options().fields;
+  for (int number = 0; number < fields; ++number)
+    field.fill([&](const Index& index) { return value(index, number); }, number);
+  plan.forward(field, modes);
+  for (int number = 0; number < fields; ++number)
+    field.fill([](const Index&) { return 0.0; }, number);
+  plan.backward(modes, field);
+  double worst = 0;
+  for (int number = 0; number < fields; ++number)
+    field.for_each(
+        [&](const Index& index, double element) {
+          worst = std::max(worst, std::abs(element - value(index, number)));
+        },
+        number);
+  return worst;
+}
+
+// They wait there as long as slices of the field are stored one after another behind them.
+TEST_F(SharedArraysTest, HaveRoomForTheModesOfARealField) {
+  const std::int64_t ranks = world().size();
+  for (const Shape& shape : {Shape{32, 32, 64}, Shape{2 * ranks + 1, 257, 256}})
+    for (const bool is_natural : {true, false})
+      for (const int threads : {1, 2})
+        for (const int fields : {1, 2}) {
+          SCOPED_TRACE(to_string(shape) + (is_natural ? " natural, " : ", ") +
+                       std::to_string(threads) + " threads, " + std::to_string(fields) + " fields");
+          Options options = natural();
+          if (!is_natural) options.output.grid.clear();
+          options.threads = threads;
+          options.fields = fields;
+          Plan<double> plan(MPI_COMM_WORLD, shape, options);
+          EXPECT_EQ(world().max(plan.memory().window) <= kMostForCounters,
+                    threads == 1 && fields == 1);
+          EXPECT_LE(round_trip_error(plan), 1e-13);
+        }
+}
+
 TEST_F(SharedArraysTest, AreOfNoUseToExchangesThatSendMessages) {
   Options options = natural();
   options.exchange = "pairwise";
