@@ -248,10 +248,12 @@ TEST(Tiling, EmptyBoxHasNoTiles) {
   EXPECT_EQ(tiling.slices(), 1);
 }
 
-/// How many lanes the tiles of a row of `extent` have when they should have `lanes`.
-std::vector<std::int64_t> lanes_of_tiles(std::int64_t extent, std::int64_t lanes) {
+/// How many lanes the tiles of a row of `extent` have when they should have `lanes`; it begins at
+/// byte `offset`, and the next one `pitch` elements behind.
+std::vector<std::int64_t> lanes_of_tiles(std::int64_t extent, std::int64_t lanes,
+                                         std::int64_t offset = 0, std::int64_t pitch = 160) {
   const Box box{{0, 0}, {4, extent}};
-  const std::vector<Port> ports{{{0, 0, box, {extent, 1}}, 0, -1}};
+  const std::vector<Port> ports{{{0, offset, box, {pitch, 1}}, 0, -1}};
   const Tiling tiling = make_tiling({.axis = 0,
                                      .lane_axis = 1,
                                      .lanes = lanes,
@@ -275,6 +277,16 @@ TEST(Tiling, CutsLanesInWholeLinesAndLeavesNoShortTile) {
   EXPECT_EQ(lanes_of_tiles(9, 8), (Lanes{9}));
   EXPECT_EQ(lanes_of_tiles(7, 3), (Lanes{3, 3, 1}));
   EXPECT_EQ(lanes_of_tiles(2, 1), (Lanes{1, 1}));
+}
+
+TEST(Tiling, BeginsTilesWithLinesWhereRowsDoNot) {
+  using Lanes = std::vector<std::int64_t>;
+  EXPECT_EQ(lanes_of_tiles(128, 64, 16), (Lanes{63, 65}));
+  EXPECT_EQ(lanes_of_tiles(128, 64, 96), (Lanes{62, 66}));
+  EXPECT_EQ(lanes_of_tiles(128, 32, 32), (Lanes{30, 32, 32, 34}));
+  EXPECT_EQ(lanes_of_tiles(128, 64, 64), (Lanes{64, 64}));
+  EXPECT_EQ(lanes_of_tiles(3, 64, 32), (Lanes{3}));
+  EXPECT_EQ(lanes_of_tiles(128, 64, 32, 161), (Lanes{64, 64})) << "each row begins elsewhere";
 }
 
 }  // namespace
