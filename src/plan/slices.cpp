@@ -97,13 +97,20 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   Extents strides = dense_strides(box.extents(), order);
   for (const int axis : order)
     if (axis != slice && view.strides[axis] != dense[axis]) return std::nullopt;
-  const std::int64_t rows = dense[slice] / (2 * strides[row]);
-  if (view.strides[slice] % 2 != 0 || rows == 0 || rows >= box.extent(row)) return std::nullopt;
+  // Where a slice of the result is no multiple of a complex element, each part lies a little nearer
+  // to the beginning of its slice than the one before it.
+  const std::int64_t real_bytes = element_bytes / 2;
+  const std::int64_t nearer = view.strides[slice] % 2 * real_bytes;
+  const std::int64_t first =
+      (nearer * (box.extent(slice) - 1) + element_bytes - 1) / element_bytes * element_bytes;
+  const std::int64_t rows = (dense[slice] * real_bytes - first) / (element_bytes * strides[row]);
+  if (rows <= 0 || rows >= box.extent(row)) return std::nullopt;
   strides[slice] = view.strides[slice] / 2;
   PlaceInReal place{real.front(), box};
   place.room.chunk = -1;
   place.room.view.box = box;
   place.room.view.strides = strides;
+  place.room.view.offset_bytes += first;
   place.room.view.box.upper[row] = place.rest.lower[row] = box.lower[row] + rows;
   return place;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cache.hpp"
+#include "plan/overlap.hpp"
 
 namespace weft {
 namespace {
@@ -74,9 +75,20 @@ TEST(Slices, OfARealResultLieInItButForRowsWithoutRoom) {
   EXPECT_EQ(place->rest, (Box{{0, 6, 0}, {4, 8, 4}}));
 }
 
+TEST(Slices, OfARealResultDriftInItWhereItsSlicesCutComplexNumbers) {
+  // Each slice of 24 complex numbers begins 8 bytes nearer to that of the result; the last at it.
+  const Box box{{0, 0, 0}, {4, 8, 4}};
+  const auto place = place_in_real(box, 16, real_array(49), {0, 1, 2});
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->room.view, (View{1, 32, {{0, 0, 0}, {4, 5, 4}}, {24, 4, 1}}));
+  EXPECT_EQ(place->rest, (Box{{0, 5, 0}, {4, 8, 4}}));
+  EXPECT_TRUE(
+      may_overwrite({place->room.view, 16}, {real_array(49)[0].view, 8}, {false, true, true}));
+}
+
 TEST(Slices, OfARealResultDoNotLieInItWhereTheyDoNotFit) {
   const Box box{{0, 0, 0}, {4, 8, 4}};
-  EXPECT_FALSE(place_in_real(box, 16, real_array(49), {0, 1, 2}));  // complex numbers are cut
+  EXPECT_FALSE(place_in_real({{0, 0, 0}, {50, 8, 4}}, 16, real_array(49), {0, 1, 2}));
   std::vector<Port> with_gaps = real_array(56);
   with_gaps[0].view.strides = {56, 7, 1};
   EXPECT_FALSE(place_in_real(box, 16, with_gaps, {0, 1, 2}));
