@@ -332,6 +332,12 @@ TEST(LargeSignals, ACosineOfAnyLengthBecomesAPeakAndACosineAgain) {
   }
 }
 
+// What stays on its rank waits in the real array, a little nearer to each slice than to the one
+// before it.
+TEST(LargeSignals, ACosineAlongALongAxisBecomesAPeakAndACosineAgain) {
+  expect_cosine_to_become_a_peak({258, 64, 64}, {111, 11, 7}, engines().front());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     , Signals,
     ::testing::Combine(::testing::Values(Shape{32, 24, 20}, Shape{17, 30, 23}, Shape{128, 60},
