@@ -260,6 +260,9 @@ void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters
 }
 
 void AnyPlan::Implementation::make_programs() {
+  const std::int64_t call_bytes =
+      bytes_of_arrays() + static_cast<std::int64_t>(send.bytes() + receive.bytes() + own.bytes()) +
+      (window ? window->bytes() : 0);
   for (Direction direction : {Direction::forward, Direction::backward}) {
     OneWay& one = way(direction);
     const bool forward = direction == Direction::forward;
@@ -272,7 +275,7 @@ void AnyPlan::Implementation::make_programs() {
          .sink = std::move(sink),
          .factor = forward ? resolved.forward_factor : resolved.backward_factor,
          .rank = comm.rank(),
-         .shared_cache_bytes = shared_cache_bytes,
+         .footprint = {call_bytes, shared_cache_bytes},
          .fields = request.options.fields,
          .chunks = request.options.chunks,
          .in_order = takes_slices_in_order(),

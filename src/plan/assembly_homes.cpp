@@ -33,7 +33,8 @@ HomeProblem AnyPlan::Implementation::home_problem(const Sequence& sequence, std:
           .sink = sink,
           .rank = rank,
           .fields = request.options.fields,
-          .in_order = takes_slices_in_order()};
+          .in_order = takes_slices_in_order(),
+          .footprint = {bytes_of_arrays(), shared_cache_bytes}};
 }
 
 // Of exchange `number`; none when any block of any rank has none.

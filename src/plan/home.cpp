@@ -133,6 +133,15 @@ std::optional<View> home_in_parts(const HomeProblem& problem, const Box& own) {
   return std::nullopt;
 }
 
+// True where the result, whose box is `whole`, is not stored past the cache, if what peers send has
+// memory of its own.
+bool stays_in_cache(const HomeProblem& problem, const Box& own, const Box& whole) {
+  const std::int64_t element_bytes = problem.sink.element.bytes();
+  Footprint footprint = problem.footprint;
+  footprint.call_bytes += (whole.volume() - own.volume()) * element_bytes;
+  return stay_in_cache(whole.volume() * element_bytes, Reader::own, footprint);
+}
+
 // The home of `own` in the array of the result, but not in its elements: in parts of a real result,
 // or at the end of one whose last pass goes through slices in order and stores past the cache,
 // which takes longer where lines are there still since they were loaded (c2c backward out of place
@@ -143,8 +152,7 @@ std::optional<View> home_beside_elements(const HomeProblem& problem, const Box& 
   const Area array{problem.sink.view(problem.rank), problem.sink.element.bytes()};
   if (problem.sink.element != element) return home_in_parts(problem, own);
   const Box& whole = array.view.box;
-  if (!is_before_slices_in_order(problem) || own == whole ||
-      whole.volume() * element.bytes() <= kMostCachedResultBytes)
+  if (!is_before_slices_in_order(problem) || own == whole || stays_in_cache(problem, own, whole))
     return std::nullopt;
   Extents slice = own.extents();
   slice[problem.order.front()] = 1;

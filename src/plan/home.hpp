@@ -20,6 +20,7 @@ struct HomeProblem {
   int rank = 0;
   int fields = 1;
   bool in_order = false;  ///< see ProgramProblem
+  Footprint footprint;    ///< of the user's arrays
 };
 
 /// The home of the block that stays on the rank; none where storing it there would spoil what is

@@ -68,6 +68,7 @@ struct AnyPlan::Implementation {
   /// Of the user's array that is read, or written, in that direction, all fields.
   std::int64_t source_bytes(Direction direction) const;
   std::int64_t sink_bytes(Direction direction) const;
+  std::int64_t bytes_of_arrays() const;  ///< of both, which in place are one
 
   MPI_Comm user_comm;
   Communicator comm;

@@ -47,6 +47,12 @@ std::int64_t AnyPlan::Implementation::sink_bytes(Direction direction) const {
                                        : resolved.input_field_stride * request.input.bytes());
 }
 
+std::int64_t AnyPlan::Implementation::bytes_of_arrays() const {
+  const std::int64_t input = source_bytes(Direction::forward);
+  const std::int64_t output = sink_bytes(Direction::forward);
+  return request.options.in_place ? std::max(input, output) : input + output;
+}
+
 void AnyPlan::Implementation::check_idle() const {
   if (flight->under_way)
     throw Error(ErrorCode::invalid_argument, "a call of this plan is under way on rank " +

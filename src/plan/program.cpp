@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
-#include "plan/slices.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -256,8 +255,8 @@ class Builder {
   // True where results are not stored past the cache.
   bool is_cached(const State& state, const Ports& sink) const {
     const std::int64_t bytes = state.layout.box(problem_.rank).volume() * state.element.bytes();
-    return bytes <= (any_of_peers(sink) ? most_bytes_cached_for_peers(problem_.shared_cache_bytes)
-                                        : kMostCachedResultBytes);
+    return stay_in_cache(bytes, any_of_peers(sink) ? Reader::peer : Reader::own,
+                         problem_.footprint);
   }
 
   StageSpec common_spec(const State& before, const State& after, const Ports& source,

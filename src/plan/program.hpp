@@ -13,6 +13,7 @@
 #include "plan/long_axis.hpp"
 #include "plan/sequence.hpp"
 #include "plan/shares.hpp"
+#include "plan/slices.hpp"
 #include "plan/stage.hpp"
 
 namespace weft {
@@ -102,7 +103,7 @@ struct ProgramProblem {
   UserSide sink;
   double factor = 1;
   int rank = 0;
-  std::int64_t shared_cache_bytes = 0;  ///< this rank's part of what its node's ranks share, or 0
+  Footprint footprint;
   int fields = 1;
   int chunks = 1;
   bool in_order = false;  ///< the slices of a pass are taken one after another, the first one first

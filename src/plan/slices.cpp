@@ -21,9 +21,12 @@ bool is_there_still(std::int64_t bytes) {
 
 }  // namespace
 
-std::int64_t most_bytes_cached_for_peers(std::int64_t shared_cache_bytes) {
-  return std::max(second_level_cache_bytes(),
-                  std::min(shared_cache_bytes / 4, kMostCachedResultBytes));
+bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint) {
+  constexpr std::int64_t kSmall = 4 * 1024 * 1024;
+  if (footprint.call_bytes <= footprint.shared_cache_bytes / 16 * 3) return true;
+  if (reader == Reader::own) return bytes <= kSmall;
+  return bytes <=
+         std::max(second_level_cache_bytes(), std::min(footprint.shared_cache_bytes / 4, kSmall));
 }
 
 bool are_large_slices(std::int64_t bytes) {

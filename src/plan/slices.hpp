@@ -10,15 +10,24 @@
 
 namespace weft {
 
-/// A result of a rank that is larger is written past the cache (128^3 c2c on 2 ranks, 16 MiB each:
-/// 4.3 ms instead of 5.3).
-inline constexpr std::int64_t kMostCachedResultBytes = 4 * 1024 * 1024;
+/// What the calls of a rank go through, and the third-level cache that may hold it from one pass to
+/// the next.
+struct Footprint {
+  std::int64_t call_bytes = 0;          ///< arrays and buffers, all fields
+  std::int64_t shared_cache_bytes = 0;  ///< the rank's part of what all of its node share, or 0
+};
 
-/// The same of what another core reads next: what neither the core's own cache could hold, nor,
-/// beside input and output, its part of the one that all ranks of the node share (0: none). To go
-/// past them pays earlier then (128^3 on 2 ranks, 4.0 -> 3.3 ms), but only for what they cannot
-/// hold (2 ranks of a Zen 4, not past them: 64^3 r2c 0.28 -> 0.21, 80^3 r2c backward 0.77 -> 0.53).
-std::int64_t most_bytes_cached_for_peers(std::int64_t shared_cache_bytes);
+/// Who reads results next.
+enum class Reader { own, peer };
+
+/// True where results of so many bytes are better not stored past the cache: those of a call that
+/// stays in it as a whole (a Xeon with 480 MiB, Granite Rapids, not past it: 128^3 on 1 rank with 2
+/// threads c2c 4.8 -> 3.3 ms, on 2 ranks r2c 3.0 -> 2.0, c2c 5.5 -> 4.2; but 192^3 c2c 19 -> 27),
+/// and small ones. (128^3 c2c on 2 ranks of a Zen 5, past it: 5.3 -> 4.3 ms.) Small for a peer are
+/// those that the core's own cache could hold, or, beside input and output, the rank's part of the
+/// shared one (2 ranks of a Zen 4, not past it: 64^3 r2c 0.28 -> 0.21, 80^3 r2c backward 0.77 ->
+/// 0.53).
+bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint);
 
 /// A slice across `slice_axis` of a state's box at `rank` in memory of its own, with rows an odd
 /// number of cache lines apart, and its bytes.

@@ -97,12 +97,25 @@ TEST(Slices, OfARealResultDoNotLieInItWhereTheyDoNotFit) {
   EXPECT_FALSE(place_in_real(box, large, real_array(50), {0, 1, 2}));
 }
 
-TEST(Slices, AndResultsForPeersStayInACacheThatHoldsThem) {
+TEST(Slices, AndResultsStayInACacheThatHoldsThem) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   const std::int64_t own = second_level_cache_bytes();
-  EXPECT_EQ(most_bytes_cached_for_peers(0), own);
-  EXPECT_EQ(most_bytes_cached_for_peers(own), own);
-  EXPECT_EQ(most_bytes_cached_for_peers(std::int64_t{1} << 40),
-            std::max(own, kMostCachedResultBytes));
+  EXPECT_TRUE(stay_in_cache(1 << 22, Reader::own, {kHuge, 0}));
+  EXPECT_FALSE(stay_in_cache((1 << 22) + 1, Reader::own, {kHuge, 0}));
+  for (const std::int64_t shared : {std::int64_t{0}, own}) {
+    EXPECT_TRUE(stay_in_cache(own, Reader::peer, {kHuge, shared}));
+    EXPECT_FALSE(stay_in_cache(own + 1, Reader::peer, {kHuge, shared}));
+  }
+  EXPECT_FALSE(
+      stay_in_cache(std::max(own, std::int64_t{1} << 22) + 1, Reader::peer, {kHuge, kHuge}));
+}
+
+TEST(Slices, AndResultsOfCallsThatACacheHoldsStayInIt) {
+  constexpr std::int64_t kCache = std::int64_t{1} << 30;
+  for (const Reader reader : {Reader::own, Reader::peer}) {
+    EXPECT_TRUE(stay_in_cache(kCache / 16, reader, {kCache / 16 * 3, kCache}));
+    EXPECT_FALSE(stay_in_cache(kCache / 16, reader, {kCache / 16 * 3 + 1, kCache}));
+  }
 }
 
 }  // namespace
