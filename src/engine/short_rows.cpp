@@ -33,9 +33,15 @@ bool with_columns(std::int64_t columns, Body body) {
 /// Then a row is fetched while the one so many before it is transformed.
 constexpr std::int64_t kRowsAhead = 8;
 
-template <int kReals, class Real>
-[[gnu::always_inline]] inline void fetch_row(const Real* row) {
-  for (int real = 0; real < kReals; real += kWidth<Real>) __builtin_prefetch(row + real, 0, 2);
+/// Brings lines of each of kRowsTogether rows, `pitch` apart, from real `at` on. What comes from
+/// memory is best asked for line by line between the loads of columns, since only so many requests
+/// are under way at a time (256^3 c2c on 2 ranks of a Xeon 47.5 -> 45 ms).
+template <int kRowsTogether, class Real>
+[[gnu::always_inline]] inline void fetch_lines(const Real* ahead, std::int64_t pitch,
+                                               std::int64_t at, int lines) {
+  for (int row = 0; row < kRowsTogether; ++row)
+    for (int line = 0; line < lines; ++line)
+      __builtin_prefetch(ahead + row * pitch + at + line * kWidth<Real>, 0, 2);
 }
 
 }  // namespace
@@ -167,10 +173,13 @@ void ShortRows<Real>::run_c2c(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += kRows) {
     const Rows from = rows_of(job.in, job.count, row, 2);
     const Rows to = rows_of(job.out, job.count, row, 2);
-    for (int i = 0; i < kRows; ++i)
-      fetch_row<2 * kColumns * kParts>(from.first + 2 * (kRowsAhead + i) * job.in.distance);
+    const std::int64_t pitch = 2 * job.in.distance;
+    const Real* const ahead = from.first + kRowsAhead * pitch;
     transform_.template run_short<kColumns, kDirection>(
-        [&](auto j) WEFT_INLINE { return load_complex(from, kParts * j); },
+        [&](auto j) WEFT_INLINE {
+          fetch_lines<kRows>(ahead, pitch, 2 * kParts * j, 2 * kParts / kWidth<Real>);
+          return load_complex(from, kParts * j);
+        },
         [&](auto k, const Column<Real>& x) WEFT_INLINE {
           store_complex(to, k, Column<Real>{job.factor * x.re, job.factor * x.im});
         });
@@ -185,11 +194,12 @@ void ShortRows<Real>::run_r2c(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
     const Rows a = rows_of(job.in, job.count, row, 1);
     const Rows b = rows_of(job.in, job.count, row + kRows, 1);
-    for (int i = 0; i < 2 * kRows; ++i)
-      fetch_row<kColumns * kParts>(a.first + (2 * kRowsAhead + i) * job.in.distance);
+    const Real* const ahead = a.first + 2 * kRowsAhead * job.in.distance;
     Column<Real> z[kColumns];
     transform_.template run_short<kColumns, Direction::forward>(
         [&](auto j) WEFT_INLINE {
+          if constexpr (kParts * j % kWidth<Real> == 0)
+            fetch_lines<2 * kRows>(ahead, job.in.distance, kParts * j, 1);
           return Column<Real>{load_real(a, kParts * j), load_real(b, kParts * j)};
         },
         [&](auto k, const Column<Real>& x) WEFT_INLINE { z[k / kParts] = x; });
@@ -216,8 +226,9 @@ void ShortRows<Real>::run_c2r(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
     const Rows a = rows_of(job.in, job.count, row, 2);
     const Rows b = rows_of(job.in, job.count, row + kRows, 2);
-    for (int i = 0; i < 2 * kRows; ++i)
-      fetch_row<kColumns * kParts + 2>(a.first + 2 * (kRowsAhead + i) * job.in.distance);
+    const std::int64_t pitch = 2 * job.in.distance;
+    const Real* const ahead = a.first + 2 * kRowsAhead * job.in.distance;
+    fetch_lines<2 * kRows>(ahead, pitch, 0, kColumns * kParts / kWidth<Real> + 1);
     Column<Real> z[kColumns];
     Column<Real> mirror[kHalf + 1];  // Z[n - k]
     unrolled<kHalf>([&](auto c) WEFT_INLINE {
