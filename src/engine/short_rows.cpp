@@ -30,19 +30,39 @@ bool with_columns(std::int64_t columns, Body body) {
   (ShortColumns{});
 }
 
-/// Then a row is fetched while the one so many before it is transformed.
-constexpr std::int64_t kRowsAhead = 8;
+/// What is loaded comes from memory so many bytes ahead.
+constexpr std::int64_t kBytesAhead = 8 * 1024;
 
-/// Brings lines of each of kRowsTogether rows, `pitch` apart, from real `at` on. What comes from
-/// memory is best asked for line by line between the loads of columns, since only so many requests
-/// are under way at a time (256^3 c2c on 2 ranks of a Xeon 47.5 -> 45 ms).
-template <int kRowsTogether, class Real>
-[[gnu::always_inline]] inline void fetch_lines(const Real* ahead, std::int64_t pitch,
-                                               std::int64_t at, int lines) {
-  for (int row = 0; row < kRowsTogether; ++row)
-    for (int line = 0; line < lines; ++line)
-      __builtin_prefetch(ahead + row * pitch + at + line * kWidth<Real>, 0, 2);
-}
+/// Fetches kRows rows of kReals reals, that are loaded soon, while kSteps steps are done. Memory
+/// takes only so many requests at a time, and what computing loads from the cache waits behind
+/// those that are too many: so each step brings its share of the lines (256^3 c2c, rows from
+/// memory: 14 -> 9 ns for 8 points on a core of a Xeon, all in cache 7).
+template <class Real, int kRows, int kReals, int kSteps>
+class RowsAhead {
+ public:
+  /// `row` is the first of those that are loaded now, `pitch` reals apart.
+  RowsAhead(const Real* row, std::int64_t pitch) : rows_(row + kAhead * pitch), pitch_(pitch) {}
+
+  template <int kStep>
+  [[gnu::always_inline]] void step() const {
+    constexpr int kBegin = kStep * kLines / kSteps;
+    constexpr int kEnd = (kStep + 1) * kLines / kSteps;
+    unrolled<kEnd - kBegin>([&](auto i) WEFT_INLINE {
+      constexpr int kLine = kBegin + i;
+      __builtin_prefetch(rows_ + kLine / kLinesOfRow * pitch_ + kLine % kLinesOfRow * kWidth<Real>,
+                         0, 2);
+    });
+  }
+
+ private:
+  static constexpr int kLinesOfRow = (kReals + kWidth<Real> - 1) / kWidth<Real>;
+  static constexpr int kLines = kRows * kLinesOfRow;
+  static constexpr std::int64_t kBytes = kLines * kPackBytes;
+  static constexpr std::int64_t kAhead = kRows * ((kBytesAhead + kBytes - 1) / kBytes);
+
+  const Real* rows_;
+  std::int64_t pitch_;
+};
 
 }  // namespace
 
@@ -173,14 +193,15 @@ void ShortRows<Real>::run_c2c(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += kRows) {
     const Rows from = rows_of(job.in, job.count, row, 2);
     const Rows to = rows_of(job.out, job.count, row, 2);
-    const std::int64_t pitch = 2 * job.in.distance;
-    const Real* const ahead = from.first + kRowsAhead * pitch;
+    const RowsAhead<Real, kRows, 2 * kParts * kColumns, 2 * kColumns> ahead(from.first,
+                                                                            2 * job.in.distance);
     transform_.template run_short<kColumns, kDirection>(
         [&](auto j) WEFT_INLINE {
-          fetch_lines<kRows>(ahead, pitch, 2 * kParts * j, 2 * kParts / kWidth<Real>);
+          ahead.template step<j>();
           return load_complex(from, kParts * j);
         },
         [&](auto k, const Column<Real>& x) WEFT_INLINE {
+          ahead.template step<kColumns + k / kParts>();
           store_complex(to, k, Column<Real>{job.factor * x.re, job.factor * x.im});
         });
   }
@@ -190,30 +211,34 @@ void ShortRows<Real>::run_c2c(const Job& job) const {
 template <class Real>
 template <int kColumns>
 void ShortRows<Real>::run_r2c(const Job& job) const {
+  constexpr int kHalf = kColumns / 2;
   const Real half = job.factor / 2;
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
     const Rows a = rows_of(job.in, job.count, row, 1);
     const Rows b = rows_of(job.in, job.count, row + kRows, 1);
-    const Real* const ahead = a.first + 2 * kRowsAhead * job.in.distance;
+    const RowsAhead<Real, 2 * kRows, kParts * kColumns, 5 * kHalf> ahead(a.first, job.in.distance);
     Column<Real> z[kColumns];
     transform_.template run_short<kColumns, Direction::forward>(
         [&](auto j) WEFT_INLINE {
-          if constexpr (kParts * j % kWidth<Real> == 0)
-            fetch_lines<2 * kRows>(ahead, job.in.distance, kParts * j, 1);
+          ahead.template step<j>();
           return Column<Real>{load_real(a, kParts * j), load_real(b, kParts * j)};
         },
-        [&](auto k, const Column<Real>& x) WEFT_INLINE { z[k / kParts] = x; });
+        [&](auto k, const Column<Real>& x) WEFT_INLINE {
+          ahead.template step<kColumns + k / kParts>();
+          z[k / kParts] = x;
+        });
     const Rows a_out = rows_of(job.out, job.count, row, 2);
     const Rows b_out = rows_of(job.out, job.count, row + kRows, 2);
-    unrolled<kColumns / 2>([&](auto c) WEFT_INLINE {
+    unrolled<kHalf>([&](auto c) WEFT_INLINE {
+      ahead.template step<2 * kColumns + c>();
       const Column<Real> y = mirrored<kParts>(z[(kColumns - c) % kColumns], z[kColumns - 1 - c]);
       const Column<Real> x{half * z[c].re, half * z[c].im};
       store_complex(a_out, kParts * c, {x.re + half * y.re, x.im - half * y.im});
       store_complex(b_out, kParts * c, {x.im + half * y.im, half * y.re - x.re});
     });
-    const Column<Real>& middle = z[kColumns / 2];
-    store_last(a_out, kColumns / 2 * kParts, job.factor * middle.re);
-    store_last(b_out, kColumns / 2 * kParts, job.factor * middle.im);
+    const Column<Real>& middle = z[kHalf];
+    store_last(a_out, kHalf * kParts, job.factor * middle.re);
+    store_last(b_out, kHalf * kParts, job.factor * middle.im);
   }
 }
 
@@ -226,12 +251,12 @@ void ShortRows<Real>::run_c2r(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
     const Rows a = rows_of(job.in, job.count, row, 2);
     const Rows b = rows_of(job.in, job.count, row + kRows, 2);
-    const std::int64_t pitch = 2 * job.in.distance;
-    const Real* const ahead = a.first + 2 * kRowsAhead * job.in.distance;
-    fetch_lines<2 * kRows>(ahead, pitch, 0, kColumns * kParts / kWidth<Real> + 1);
+    const RowsAhead<Real, 2 * kRows, kParts * kColumns + 2, 5 * kHalf> ahead(a.first,
+                                                                             2 * job.in.distance);
     Column<Real> z[kColumns];
     Column<Real> mirror[kHalf + 1];  // Z[n - k]
     unrolled<kHalf>([&](auto c) WEFT_INLINE {
+      ahead.template step<c>();
       Column<Real> x = load_complex(a, kParts * c);
       Column<Real> y = load_complex(b, kParts * c);
       if constexpr (c == 0) {
@@ -248,8 +273,12 @@ void ShortRows<Real>::run_c2r(const Job& job) const {
     const Rows a_out = rows_of(job.out, job.count, row, 1);
     const Rows b_out = rows_of(job.out, job.count, row + kRows, 1);
     transform_.template run_short<kColumns, Direction::backward>(
-        [&](auto j) WEFT_INLINE { return z[j]; },
+        [&](auto j) WEFT_INLINE {
+          ahead.template step<kHalf + j>();
+          return z[j];
+        },
         [&](auto k, const Column<Real>& x) WEFT_INLINE {
+          ahead.template step<kHalf + kColumns + k / kParts>();
           store_real(a_out, k, job.factor * x.re);
           store_real(b_out, k, job.factor * x.im);
         });
