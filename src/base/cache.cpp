@@ -50,6 +50,11 @@ std::vector<int> processors_allowed() {
 
 }  // namespace
 
+std::int64_t first_level_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+  return bytes > 0 ? bytes : 32 * 1024;
+}
+
 std::int64_t second_level_cache_bytes() {
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? bytes : 1024 * 1024;

@@ -8,6 +8,9 @@
 
 namespace weft {
 
+/// Bytes of a core's first-level cache for data; 32 KiB where the system does not tell.
+std::int64_t first_level_cache_bytes();
+
 /// Bytes of a core's second-level cache; 1 MiB where the system does not tell.
 std::int64_t second_level_cache_bytes();
 

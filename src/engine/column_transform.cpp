@@ -165,10 +165,7 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
       spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
   }
   find_order(direction);
-  // All is fetched by the time that the last butterfly is done.
-  std::int64_t butterflies = 0;
-  for (const Pass& pass : passes_) butterflies += n / pass.radix;
-  long_pieces_ = n / 2 > butterflies;
+  for (const Pass& pass : passes_) butterflies_ += n / pass.radix;
   for (Pass& pass : passes_) pass.spare = n_;
 }
 
@@ -294,7 +291,7 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
   Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
                           ? Fetch<Real>(in.next_rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
-  fetch.long_pieces = long_pieces_;
+  fetch.long_pieces = needs_long_pieces(0);
   const std::int64_t again = in.compete && in.next_reals > 0 ? kButterfliesAgain : 0;
   run({work, in, out, packs, work_columns(), &fetch, early ? again : kPacksAhead / packs});
 }

@@ -82,10 +82,11 @@ class ColumnTransform {
   }
 
   /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
-  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch); }
-  /// The same of what `in` has, if it has rows.
-  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real> fetch) const {
-    fetch.long_pieces = long_pieces_;
+  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch, 0); }
+  /// The same of what `in` has, if it has rows; `fetch` is to be done so many pieces later.
+  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real>& fetch,
+           std::int64_t later = 0) const {
+    fetch.long_pieces = needs_long_pieces(later);
     run({work, in, {}, 1, work_columns(), &fetch, 0});
   }
   /// The same from `in` to `out`, which may be the same memory, for several packs of lanes next to
@@ -140,6 +141,8 @@ class ColumnTransform {
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool fit(int packs) const noexcept;
   bool would_displace(bool in_competes) const;
+  // True unless one for each butterfly, and so many later, bring all.
+  bool needs_long_pieces(std::int64_t later) const { return n_ / 2 > butterflies_ + later; }
   bool loads() const { return !passes_.empty() && passes_.front().load != nullptr; }
   bool loads_and_stores() const { return loads() && passes_.size() > 1; }
   Run run_of(std::size_t pass, const Call& call) const;
@@ -161,7 +164,7 @@ class ColumnTransform {
   std::int64_t n_;
   Chirp chirp_;
   std::int64_t spare_columns_ = 0;
-  bool long_pieces_ = false;  // of what is fetched
+  std::int64_t butterflies_ = 0;
   std::vector<Pass> passes_;
   std::vector<std::int64_t> positions_;    // of each frequency
   std::vector<std::int64_t> frequencies_;  // of each position

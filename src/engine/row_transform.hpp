@@ -49,15 +49,17 @@ class RowTransform {
   /// rows; goes on with `fetch` meanwhile. Calls put(k, column) for each kParts frequencies from k
   /// on: if in_squares(), for each multiple of kParts, else for some frequencies twice.
   template <class Put>
-  [[gnu::always_inline]] void run(Column<Real>* work, const LanesIn<Real>& in,
-                                  const Fetch<Real>& fetch, Put put) const {
-    parts_.run(work, in, fetch);
+  [[gnu::always_inline]] void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real> fetch,
+                                  Put put) const {
+    parts_.run(work, in, fetch, columns() / kParts);
     const Column<Real>* twiddles = twiddles_.data();
     const std::int64_t* at = positions_.data();
-    for (std::int64_t k = 0; k < columns(); k += kParts, at += kParts, twiddles += kParts - 1)
+    for (std::int64_t k = 0; k < columns(); k += kParts, at += kParts, twiddles += kParts - 1) {
+      fetch.piece();
       finish([&](auto i) WEFT_INLINE -> const Column<Real>& { return work[at[i]]; }, twiddles,
              [&](auto q, const Column<Real>& value)
                  WEFT_INLINE { put(begins_[q] + square_from(k), value); });
+    }
   }
 
   /// The same of kColumns columns, which stay in registers: those that load(j) returns, for j an

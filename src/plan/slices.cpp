@@ -2,8 +2,10 @@
 #include "plan/slices.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/cache.hpp"
+#include "engine/pack.hpp"
 
 namespace weft {
 
@@ -57,6 +59,14 @@ bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, in
   });
 }
 
+std::int64_t lines_to_next_row(std::int64_t lines, std::int64_t points,
+                               std::int64_t first_level_bytes) {
+  const std::int64_t column_bytes = points * 2 * kPackBytes;
+  const bool is_displaced =
+      2 * column_bytes > first_level_bytes && column_bytes <= first_level_bytes / 6 * 5;
+  return is_displaced ? (lines + 7) / 8 * 8 : lines | 1;
+}
+
 std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int rank,
                                                       const std::vector<int>& order,
                                                       int slice_axis) {
@@ -70,7 +80,8 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
     stride *= std::max<std::int64_t>(1, box.extent(*axis));
     if (axis != order.rbegin()) continue;
     const std::int64_t lines = (stride * bytes + kLine - 1) / kLine;
-    stride = (lines | 1) * kLine / bytes;
+    const std::int64_t rows = box.extent(*std::next(axis));
+    stride = lines_to_next_row(lines, rows, first_level_cache_bytes()) * kLine / bytes;
   }
   if (box.empty()) stride = 0;
   const std::int64_t slice_bytes = stride * bytes;

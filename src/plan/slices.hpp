@@ -29,8 +29,17 @@ enum class Reader { own, peer };
 /// 0.53).
 bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint);
 
-/// A slice across `slice_axis` of a state's box at `rank` in memory of its own, with rows an odd
-/// number of cache lines apart, and its bytes.
+/// From one row of a slice to the next, in lines of the cache, for rows of so many lines and
+/// `points` of them: an odd number, so that what is loaded of them is spread over the first-level
+/// cache. But where columns of so many points fit into it, and not together with what they are
+/// loaded from, that is better kept in a few of its lines: a multiple of eight. (Columns of 256
+/// points in the L2, 48 KiB of L1: 5.8 -> 4.8 ns for 8 points; 256^3 c2c on 2 ranks 44.2 -> 42.5
+/// ms.)
+std::int64_t lines_to_next_row(std::int64_t lines, std::int64_t points,
+                               std::int64_t first_level_bytes);
+
+/// A slice across `slice_axis` of a state's box at `rank` in memory of its own, with rows as
+/// lines_to_next_row() tells, and its bytes.
 std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int rank,
                                                       const std::vector<int>& order,
                                                       int slice_axis);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cache.hpp"
+#include "engine/pack.hpp"
 #include "plan/overlap.hpp"
 
 namespace weft {
@@ -57,6 +58,14 @@ TEST(Slices, OfTheirOwnHaveRowsAnOddNumberOfLinesApart) {
   EXPECT_EQ(ports[0].view.slot, kSlotSlice);
   EXPECT_EQ(ports[0].view.strides, (Extents{0, 36, 1}));
   EXPECT_EQ(bytes, 8 * 36 * 16);
+}
+
+TEST(Slices, HaveRowsAnOddNumberOfLinesApartUnlessColumnsAloneFitIntoTheFirstLevelCache) {
+  const std::int64_t column_bytes = 256 * 2 * kPackBytes;
+  EXPECT_EQ(lines_to_next_row(64, 256, column_bytes * 2), 65);  // what is loaded fits too
+  EXPECT_EQ(lines_to_next_row(64, 256, column_bytes * 3 / 2), 64);
+  EXPECT_EQ(lines_to_next_row(65, 256, column_bytes * 3 / 2), 72);
+  EXPECT_EQ(lines_to_next_row(64, 256, column_bytes), 65);  // too long a column
 }
 
 /// An array of 4 x 8 x 6 reals, with so many from one slice to the next.
