@@ -141,7 +141,8 @@ class ColumnTransform {
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool fit(int packs) const noexcept;
   bool would_displace(bool in_competes) const;
-  // True unless one for each butterfly, and so many later, bring all.
+  // All is fetched by the time that the last butterfly is done, and so many pieces later: true
+  // unless a short piece for each of them brings that.
   bool needs_long_pieces(std::int64_t later) const { return n_ / 2 > butterflies_ + later; }
   bool loads() const { return !passes_.empty() && passes_.front().load != nullptr; }
   bool loads_and_stores() const { return loads() && passes_.size() > 1; }
