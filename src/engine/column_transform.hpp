@@ -148,7 +148,10 @@ class ColumnTransform {
   bool loads_and_stores() const { return loads() && passes_.size() > 1; }
   Run run_of(std::size_t pass, const Call& call) const;
   void run(const Call& call) const;
-  void run_passes(std::size_t first, std::size_t last, Column<Real>* data, const Call& call) const;
+  void run_passes(std::size_t first, std::size_t last, Column<Real>* data, std::int64_t blocks,
+                  const Call& call) const;
+  void run_passes_of_packs(std::size_t first, std::size_t last, Column<Real>* data,
+                           const Call& call) const;
   void store_all(const Column<Real>* work, const LanesOut<Real>& out) const;
   void descend(std::size_t first, Column<Real>* data, const Call& call) const;
   void make_chirp();

@@ -30,6 +30,15 @@ bool with_columns(std::int64_t columns, Body body) {
   (ShortColumns{});
 }
 
+/// Most rows are not scaled, which saves one operation of twenty.
+template <bool kScaled, class Real>
+[[gnu::always_inline]] inline Column<Real> scaled(const Column<Real>& x, Real factor) {
+  if constexpr (kScaled)
+    return {factor * x.re, factor * x.im};
+  else
+    return x;
+}
+
 /// What is loaded comes from memory so many bytes ahead.
 constexpr std::int64_t kBytesAhead = 8 * 1024;
 
@@ -94,7 +103,9 @@ template <class Real>
 void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* scratch) const {
   const auto run_job = [&](const Job& job) {
     if constexpr (kHasShort)
-      with_columns(transform_.columns(), [&](auto columns) { run_columns<columns>(job); });
+      with_columns(transform_.columns(), [&](auto columns) {
+        job.factor == 1 ? run_columns<columns, false>(job) : run_columns<columns, true>(job);
+      });
   };
   const auto factor = static_cast<Real>(storing.factor);
   const bool joins = in.size() > 1;
@@ -113,13 +124,13 @@ void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* s
 }
 
 template <class Real>
-template <int kColumns>
+template <int kColumns, bool kScaled>
 void ShortRows<Real>::run_columns(const Job& job) const {
   if (kind_ == BatchKind::c2c)
-    return direction_ == Direction::forward ? run_c2c<kColumns, Direction::forward>(job)
-                                            : run_c2c<kColumns, Direction::backward>(job);
+    return direction_ == Direction::forward ? run_c2c<kColumns, kScaled, Direction::forward>(job)
+                                            : run_c2c<kColumns, kScaled, Direction::backward>(job);
   if constexpr (kColumns % kParts == 0)
-    return kind_ == BatchKind::r2c ? run_r2c<kColumns>(job) : run_c2r<kColumns>(job);
+    return kind_ == BatchKind::r2c ? run_r2c<kColumns>(job) : run_c2r<kColumns, kScaled>(job);
 }
 
 template <class Real>
@@ -188,7 +199,7 @@ template <class Real>
 }
 
 template <class Real>
-template <int kColumns, Direction kDirection>
+template <int kColumns, bool kScaled, Direction kDirection>
 void ShortRows<Real>::run_c2c(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += kRows) {
     const Rows from = rows_of(job.in, job.count, row, 2);
@@ -202,7 +213,7 @@ void ShortRows<Real>::run_c2c(const Job& job) const {
         },
         [&](auto k, const Column<Real>& x) WEFT_INLINE {
           ahead.template step<kColumns + k / kParts>();
-          store_complex(to, k, Column<Real>{job.factor * x.re, job.factor * x.im});
+          store_complex(to, k, scaled<kScaled>(x, job.factor));
         });
   }
 }
@@ -245,7 +256,7 @@ void ShortRows<Real>::run_r2c(const Job& job) const {
 // Z[k] = A[k] + i B[k] and Z[n - k] = conj(A[k]) + i conj(B[k]); the imaginary parts of A and B are
 // not there at k = 0 and k = n / 2.
 template <class Real>
-template <int kColumns>
+template <int kColumns, bool kScaled>
 void ShortRows<Real>::run_c2r(const Job& job) const {
   constexpr int kHalf = kColumns / 2;
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
@@ -279,8 +290,9 @@ void ShortRows<Real>::run_c2r(const Job& job) const {
         },
         [&](auto k, const Column<Real>& x) WEFT_INLINE {
           ahead.template step<kHalf + kColumns + k / kParts>();
-          store_real(a_out, k, job.factor * x.re);
-          store_real(b_out, k, job.factor * x.im);
+          const Column<Real> y = scaled<kScaled>(x, job.factor);
+          store_real(a_out, k, y.re);
+          store_real(b_out, k, y.im);
         });
   }
 }

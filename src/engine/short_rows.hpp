@@ -50,13 +50,13 @@ class ShortRows {
   static Pack<Real> load_last(const Rows& rows, std::int64_t at);
   static void store_last(const Rows& rows, std::int64_t at, const Pack<Real>& values);
 
-  template <int kColumns>
+  template <int kColumns, bool kScaled>
   void run_columns(const Job& job) const;
-  template <int kColumns, Direction kDirection>
+  template <int kColumns, bool kScaled, Direction kDirection>
   void run_c2c(const Job& job) const;
   template <int kColumns>
   void run_r2c(const Job& job) const;
-  template <int kColumns>
+  template <int kColumns, bool kScaled>
   void run_c2r(const Job& job) const;
 
   BatchKind kind_;
