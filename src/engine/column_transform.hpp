@@ -94,8 +94,9 @@ class ColumnTransform {
   /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
-  /// With how many packs at once memory is used best, if rows that are loaded or stored compete.
-  int packs_for(bool in_competes, bool out_competes) const noexcept;
+  /// With how many packs at once memory is used best, if rows that are loaded or stored compete,
+  /// and are stored past the cache.
+  int packs_for(bool in_competes, bool out_competes, bool is_streamed) const noexcept;
   int most_packs() const noexcept;
   /// True when rows are still in the cache when they are stored where they were loaded.
   bool keeps_rows() const noexcept { return fit(most_packs()); }
@@ -140,6 +141,7 @@ class ColumnTransform {
   void find_order(Direction direction);
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool fit(int packs) const noexcept;
+  int usual_packs() const noexcept;
   bool would_displace(bool in_competes) const;
   // All is fetched by the time that the last butterfly is done, and so many pieces later: true
   // unless a short piece for each of them brings that.
@@ -169,6 +171,7 @@ class ColumnTransform {
   Chirp chirp_;
   std::int64_t spare_columns_ = 0;
   std::int64_t butterflies_ = 0;
+  int wide_packs_ = 0;  // more than the usual ones, for stores past the cache; 0: they do not suit
   std::vector<Pass> passes_;
   std::vector<std::int64_t> positions_;    // of each frequency
   std::vector<std::int64_t> frequencies_;  // of each position

@@ -107,8 +107,10 @@ class WeftBatch : public Batch {
     constexpr std::int64_t pack = kWidth<Real>;
     // Long pieces are for memory, also where all is stored by way of the cache.
     const bool one_pack = loading.in_cache && kHasSeams;
-    const std::int64_t together =
-        one_pack ? pack : pack * transform_.packs_for(from.compete, compete(out));
+    const std::int64_t together = one_pack
+                                      ? pack
+                                      : pack * transform_.packs_for(from.compete, compete(out),
+                                                                    to.store != LaneStore::cached);
     const auto* const rows_of_next = reinterpret_cast<const Real* const*>(loading.next.data());
     const std::int64_t lanes_of_next = loading.next.empty() ? 0 : together;
     const auto lanes_from = [&](std::int64_t begin) {
