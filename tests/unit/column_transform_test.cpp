@@ -338,6 +338,14 @@ TYPED_TEST(EngineParts, RowsAreStreamed) {
         }
 }
 
+TYPED_TEST(EngineParts, MoreRowsAreStreamedThanGoTogether) {
+  for (const std::int64_t misfit : {0, 3})
+    for (const InPlace in_place : {InPlace::none, InPlace::some}) {
+      const RowsCase c{60, 17 * kWidth<TypeParam> + 1, misfit, true, in_place};
+      expect_rows_transformed<TypeParam>(c, Direction::forward, 0.25);
+    }
+}
+
 // They have left the cache before they are stored where they were loaded.
 TYPED_TEST(EngineParts, LongRowsAreStreamed) {
   for (const std::int64_t misfit : {0, 3}) {
