@@ -26,17 +26,17 @@ constexpr std::int64_t kStreamedBlockBytes = 8 * 1024;
 /// 8.5 ms, 4096 19 -> 11.)
 constexpr std::int64_t kFetchedBytes = 1024 * 1024;
 
+/// But rows that compete for the same few lines of the cache do so for each line of a piece: if
+/// they take more than this, two packs are better than four (256^3 c2c in place, a pass: one pack
+/// 23 ms, two 13, three 16, four 16).
+constexpr std::int64_t kCompetingBytes = 32 * 1024;
+
 /// So many packs where stores go past the cache, if their columns take no more than an eighth of a
 /// large second-level cache (2 ranks of a Granite Rapids Xeon, axis 0: 256^3 c2c backward single
 /// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place they gain nothing, and into a slice they
 /// lose 7 %. Smaller caches have not been measured.
 constexpr int kWidePacks = 8;
 constexpr std::int64_t kLargeCacheBytes = 2 * 1024 * 1024;
-
-/// But rows that compete for the same few lines of the cache do so for each line of a piece: if
-/// they take more than this, two packs are better than four (256^3 c2c in place, a pass: one pack
-/// 23 ms, two 13, three 16, four 16).
-constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
 /// More rows than this that compete would displace one another if they were fetched during the call
 /// before (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11
@@ -256,7 +256,7 @@ bool ColumnTransform<Real>::would_displace(bool in_competes) const {
 template <class Real>
 int ColumnTransform<Real>::packs_for(bool in_competes, bool out_competes,
                                      bool is_streamed) const noexcept {
-  if (is_streamed && wide_packs_ > 0) return wide_packs_;
+  if (is_streamed && wide_packs_ > 0 && !would_displace(in_competes)) return wide_packs_;
   const bool two = (in_competes || out_competes) && 4 * pack_bytes() > kCompetingBytes &&
                    !would_displace(in_competes);
   return two ? std::min(usual_packs(), 2) : usual_packs();
@@ -309,9 +309,9 @@ auto ColumnTransform<Real>::run_of(std::size_t number, const Call& call) const -
   return pass.run;
 }
 
-// Passes `first` to `last` (past the end), over `blocks` blocks of the first one, for one pack. It
-// is called for each few columns: a Call is not copied here (lanes of 256 points from the L2 to
-// memory 9.4 -> 9.0 ns for 8 points, of 128 8.9 -> 8.2).
+// Passes `first` to `last` (past the end), over `blocks` blocks of the first one. For one pack this
+// is called for each few columns, where copying a Call would cost (lanes of 256 points from the L2
+// to memory 9.4 -> 9.0 ns for 8 points, of 128 8.9 -> 8.2).
 template <class Real>
 void ColumnTransform<Real>::run_passes(std::size_t first, std::size_t last, Column<Real>* data,
                                        std::int64_t blocks, const Call& call) const {
@@ -329,9 +329,10 @@ void ColumnTransform<Real>::run_passes_of_packs(std::size_t first, std::size_t l
                                                 Column<Real>* data, const Call& call) const {
   const bool loads = first == 0 && call.ahead != 0 && run_of(0, call) == passes_[0].load;
   const bool stores = last == passes_.size() && call.out.rows != nullptr && loads_and_stores();
+  const std::int64_t length = passes_[first].length;
   std::int64_t blocks = 1;
   if (loads) {
-    run_passes(0, 1, data, blocks, call);
+    run_passes(first, first + 1, data, blocks, call);
     blocks = passes_[first++].radix;
   }
   if (stores) --last;
@@ -339,8 +340,7 @@ void ColumnTransform<Real>::run_passes_of_packs(std::size_t first, std::size_t l
   of_pack.packs = 1;
   for (int pack = 0; pack < call.packs; ++pack, of_pack.in.first += 2 * kWidth<Real>)
     run_passes(first, last, data + pack * call.pack_columns, blocks, of_pack);
-  for (std::size_t p = first; p < last; ++p) blocks *= passes_[p].radix;
-  if (stores) run_passes(last, last + 1, data, blocks, call);
+  if (stores) run_passes(last, last + 1, data, length / passes_[last].length, call);
 }
 
 // Passes from `first` on, over one block of that pass.

@@ -107,10 +107,9 @@ class WeftBatch : public Batch {
     constexpr std::int64_t pack = kWidth<Real>;
     // Long pieces are for memory, also where all is stored by way of the cache.
     const bool one_pack = loading.in_cache && kHasSeams;
-    const std::int64_t together = one_pack
-                                      ? pack
-                                      : pack * transform_.packs_for(from.compete, compete(out),
-                                                                    to.store != LaneStore::cached);
+    const bool past_cache = to.store != LaneStore::cached;
+    const int packs = one_pack ? 1 : transform_.packs_for(from.compete, compete(out), past_cache);
+    const std::int64_t together = pack * packs;
     const auto* const rows_of_next = reinterpret_cast<const Real* const*>(loading.next.data());
     const std::int64_t lanes_of_next = loading.next.empty() ? 0 : together;
     const auto lanes_from = [&](std::int64_t begin) {
