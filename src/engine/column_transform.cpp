@@ -270,6 +270,7 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                           ? Fetch<Real>(in.next_rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
   fetch.long_pieces = needs_long_pieces(0);
+  fetch.add_stores(out.absent, out.absent_rows, out.first, out.first + 2 * kWidth<Real> * packs);
   const std::int64_t again = in.compete && in.next_reals > 0 ? kButterfliesAgain : 0;
   run({work, in, out, packs, work_columns(), &fetch, early ? again : kPacksAhead / packs});
 }

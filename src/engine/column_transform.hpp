@@ -42,9 +42,11 @@ struct LanesOut {
   Real factor = 1;                          ///< multiplies what is stored
   const Twiddle<Real>* twiddles = nullptr;  ///< or these do, for each row
   LaneStore store = LaneStore::cached;
-  const bool* in_cache = nullptr;  ///< for each row: it is, and stays there; null: none
-  Pack<Real>* seam = nullptr;      ///< one for each row, what waits; for `seamed`
-  bool opens = false;              ///< these are the first lanes of the rows; for `seamed`
+  const bool* in_cache = nullptr;       ///< for each row: it is, and stays there; null: none
+  const Real* const* absent = nullptr;  ///< rows that are stored by way of the cache, not yet in it
+  std::int64_t absent_rows = 0;
+  Pack<Real>* seam = nullptr;  ///< one for each row, what waits; for `seamed`
+  bool opens = false;          ///< these are the first lanes of the rows; for `seamed`
 };
 
 /// What is stored of `value`, at `position`.

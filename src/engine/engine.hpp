@@ -62,12 +62,14 @@ struct Loading {
 /// How results are stored: multiplied by `factor`, past the cache if `streaming`. With `twiddles`,
 /// for run_rows() only, element k of each transform is also multiplied by the k-th of these complex
 /// numbers, of the precision of the batch; with `in_cache`, likewise, element k of all transforms
-/// goes to memory that is in the cache, where it stays, if the k-th of these is true.
+/// goes to memory that is in the cache, where it stays, if the k-th of these is true. If the others
+/// are `absent`, they are stored by way of the cache, but are not yet in it.
 struct Storing {
   double factor = 1;
   bool streaming = false;
   const std::byte* twiddles = nullptr;
   const bool* in_cache = nullptr;
+  bool absent = false;
 };
 
 /// A planned batch. Bases given to run() are aligned to the element only; out-of-place c2c and r2c

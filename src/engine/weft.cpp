@@ -48,7 +48,7 @@ class WeftBatch : public Batch {
         work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
         spec_.n *
             static_cast<std::int64_t>(
-                2 * sizeof(void*) +
+                3 * sizeof(void*) +
                 (takes_rows() ? sizeof(Pack<Real>) + sizeof(Twiddle<Real>) + sizeof(bool) : 0));
     return std::max({bytes, rows_ ? rows_->scratch_bytes() : 0,
                      short_rows_ ? short_rows_->scratch_bytes() : 0});
@@ -102,6 +102,8 @@ class WeftBatch : public Batch {
                       .twiddles = rows.twiddles,
                       .store = store_for(out, storing.streaming),
                       .in_cache = rows.in_cache,
+                      .absent = rows.absent,
+                      .absent_rows = rows.absent_rows,
                       .seam = seam,
                       .opens = true};
     constexpr std::int64_t pack = kWidth<Real>;
@@ -170,17 +172,21 @@ class WeftBatch : public Batch {
     Real** out;
     Twiddle<Real>* twiddles;
     bool* in_cache;
+    Real** absent;
+    std::int64_t absent_rows;
   };
   Arranged arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                     void* memory) const {
     auto** const in_rows = static_cast<Real**>(memory);
     auto** const out_rows = in_rows + spec_.n;
-    auto* const twiddles = reinterpret_cast<Twiddle<Real>*>(out_rows + spec_.n);
+    auto** const absent = out_rows + spec_.n;
+    auto* const twiddles = reinterpret_cast<Twiddle<Real>*>(absent + spec_.n);
     auto* const in_cache = reinterpret_cast<bool*>(twiddles + spec_.n);
     const auto* const by = reinterpret_cast<const Twiddle<Real>*>(storing.twiddles);
     const auto factor = static_cast<Real>(storing.factor);
     const bool keeps_rows = transform_.keeps_rows();
     bool any_in_cache = false;
+    std::int64_t absent_rows = 0;
     for (std::int64_t i = 0; i < spec_.n; ++i) {
       const std::int64_t k = transform_.frequency_stored(i);
       in_rows[i] = row(in, transform_.point_loaded(i));
@@ -189,9 +195,11 @@ class WeftBatch : public Batch {
       in_cache[i] = (keeps_rows && row(in, k) == out_rows[i]) ||
                     (storing.in_cache != nullptr && storing.in_cache[k]);
       any_in_cache |= in_cache[i];
+      if (storing.absent && !in_cache[i]) absent[absent_rows++] = out_rows[i];
     }
-    return {in_rows, out_rows, by != nullptr ? twiddles : nullptr,
-            any_in_cache ? in_cache : nullptr};
+    return {
+        in_rows, out_rows,   by != nullptr ? twiddles : nullptr, any_in_cache ? in_cache : nullptr,
+        absent,  absent_rows};
   }
 
   // Rows a multiple of 4096 bytes apart are kept in the same few lines of a cache: true where an

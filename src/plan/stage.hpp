@@ -83,6 +83,9 @@ class Stage {
     std::int64_t lane = 1;
   };
 
+  std::int64_t sink_bytes() const noexcept {
+    return spec_.sink_box.volume() * spec_.sink_element.bytes();
+  }
   void choose_lanes();
   Tiling tiling_of(std::int64_t lanes) const;
   std::int64_t lanes_untiled(int threads) const;
@@ -119,6 +122,7 @@ class Stage {
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
   StoreMode store_mode_ = StoreMode::cached;
+  bool sink_in_cache_ = true;        // of a core, or most of it, when it is stored into
   bool rows_ = false;                // tiles hold whole rows; else lanes are next to each other
   bool direct_source_ = false;       // the engine reads the source itself
   bool direct_sink_ = false;         // the engine writes the sink itself
