@@ -16,11 +16,6 @@ constexpr std::int64_t kLine = 64;  // bytes of the cache's
 // What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
 bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
 
-// Most of what was loaded of a slice of so many bytes is still there when its result is stored.
-bool is_there_still(std::int64_t bytes) {
-  return 2 * bytes <= second_level_cache_bytes() * 17 / 16;
-}
-
 }  // namespace
 
 bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint) {
@@ -106,7 +101,7 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   const View& view = real.front().view;
   const int slice = order[0];
   const int row = order[1];
-  if (!is_there_still(element_bytes * box.volume() / box.extent(slice))) return std::nullopt;
+  if (!stays_in_cache(element_bytes * box.volume() / box.extent(slice))) return std::nullopt;
   const Extents dense = dense_strides(view.box.extents(), order);
   Extents strides = dense_strides(box.extents(), order);
   for (const int axis : order)
