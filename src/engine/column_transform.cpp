@@ -254,25 +254,27 @@ bool ColumnTransform<Real>::would_displace(bool in_competes) const {
 }
 
 template <class Real>
-int ColumnTransform<Real>::packs_for(bool in_competes, bool out_competes,
-                                     bool is_streamed) const noexcept {
-  if (is_streamed && wide_packs_ > 0 && !would_displace(in_competes)) return wide_packs_;
-  const bool two = (in_competes || out_competes) && 4 * pack_bytes() > kCompetingBytes &&
-                   !would_displace(in_competes);
+int ColumnTransform<Real>::packs_for(const LanesIn<Real>& in,
+                                     const LanesOut<Real>& out) const noexcept {
+  const bool is_streamed = out.store != LaneStore::cached;
+  if (is_streamed && wide_packs_ > 0 && !would_displace(in.compete)) return wide_packs_;
+  const bool two = (in.compete || out.compete) && 4 * pack_bytes() > kCompetingBytes &&
+                   !would_displace(in.compete) && !in.displaced;
   return two ? std::min(usual_packs(), 2) : usual_packs();
 }
 
 template <class Real>
 void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
                                 const LanesOut<Real>& out, int packs) const {
-  const bool early = fit(packs) && !would_displace(in.compete);
+  const bool early = fit(packs) && !would_displace(in.compete) && !in.displaced;
   Fetch<Real> fetch = early && in.rows != nullptr && in.next_reals > 0
                           ? Fetch<Real>(in.next_rows, n_, in.next, in.next + in.next_reals)
                           : Fetch<Real>();
   fetch.long_pieces = needs_long_pieces(0);
   fetch.add_stores(out.absent, out.absent_rows, out.first, out.first + 2 * kWidth<Real> * packs);
   const std::int64_t again = in.compete && in.next_reals > 0 ? kButterfliesAgain : 0;
-  run({work, in, out, packs, work_columns(), &fetch, early ? again : kPacksAhead / packs});
+  run({work, in, out, packs, work_columns(), &fetch,
+       early ? again : std::max<std::int64_t>(kPacksAhead / packs, 1)});
 }
 
 template <class Real>

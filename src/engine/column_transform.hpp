@@ -22,6 +22,7 @@ template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
   bool compete = false;            ///< the rows, for the same few lines of the cache
+  bool displaced = false;          ///< what of them is fetched during the call before is not there
   bool ends_inside_lines = false;  ///< of the cache
   std::int64_t first = 0;          ///< reals
   std::int64_t high = kWidth<Real>;
@@ -42,6 +43,7 @@ struct LanesOut {
   Real factor = 1;                          ///< multiplies what is stored
   const Twiddle<Real>* twiddles = nullptr;  ///< or these do, for each row
   LaneStore store = LaneStore::cached;
+  bool compete = false;                 ///< as for what is loaded
   const bool* in_cache = nullptr;       ///< for each row: it is, and stays there; null: none
   const Real* const* absent = nullptr;  ///< rows that are stored by way of the cache, not yet in it
   std::int64_t absent_rows = 0;
@@ -96,9 +98,8 @@ class ColumnTransform {
   /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
-  /// With how many packs at once memory is used best, if rows that are loaded or stored compete,
-  /// and are stored past the cache.
-  int packs_for(bool in_competes, bool out_competes, bool is_streamed) const noexcept;
+  /// With how many packs at once memory is used best.
+  int packs_for(const LanesIn<Real>& in, const LanesOut<Real>& out) const noexcept;
   int most_packs() const noexcept;
   /// True when rows are still in the cache when they are stored where they were loaded.
   bool keeps_rows() const noexcept { return fit(most_packs()); }

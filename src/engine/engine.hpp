@@ -53,10 +53,12 @@ struct Piece {
 using Pieces = std::span<const Piece>;
 
 /// What is known of rows that are loaded: those that are transformed after them, none where that is
-/// not known; `in_cache`: they are in the cache.
+/// not known; `in_cache`: they are in the cache; `is_large`: all that are transformed one after
+/// another take more than a core's caches hold.
 struct Loading {
   RowsOfLanes next{};
   bool in_cache = false;
+  bool is_large = false;
 };
 
 /// How results are stored: multiplied by `factor`, past the cache if `streaming`. With `twiddles`,

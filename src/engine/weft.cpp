@@ -9,6 +9,7 @@
 
 #include "engine/column_transform.hpp"
 #include "engine/engine.hpp"
+#include "engine/lane_batch.hpp"
 #include "engine/next_rows.hpp"
 #include "engine/root.hpp"
 #include "engine/row_batch.hpp"
@@ -41,17 +42,15 @@ class WeftBatch : public Batch {
       short_rows_ = std::make_unique<ShortRows<Real>>(spec);
     else if (RowBatch<Real>::takes(spec))
       rows_ = std::make_unique<RowBatch<Real>>(spec);
+    if (LaneBatch<Real>::takes(spec)) lanes_ = std::make_unique<LaneBatch<Real>>(spec, transform_);
   }
 
   std::int64_t scratch_bytes() const override {
-    const std::int64_t bytes =
-        work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-        spec_.n *
-            static_cast<std::int64_t>(
-                3 * sizeof(void*) +
-                (takes_rows() ? sizeof(Pack<Real>) + sizeof(Twiddle<Real>) + sizeof(bool) : 0));
+    const std::int64_t bytes = work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
+                               spec_.n * static_cast<std::int64_t>(2 * sizeof(void*));
     return std::max({bytes, rows_ ? rows_->scratch_bytes() : 0,
-                     short_rows_ ? short_rows_->scratch_bytes() : 0});
+                     short_rows_ ? short_rows_->scratch_bytes() : 0,
+                     lanes_ ? lanes_->scratch_bytes() : 0});
   }
 
   void run(void* in, void* out, void* scratch) const override {
@@ -86,61 +85,10 @@ class WeftBatch : public Batch {
     }
   }
 
-  bool takes_rows() const override {
-    return spec_.kind == BatchKind::c2c && spec_.in_distance == 1 && spec_.out_distance == 1;
-  }
-
+  bool takes_rows() const override { return lanes_ != nullptr; }
   void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
                 const Storing& storing, void* scratch) const override {
-    auto* work = static_cast<Column<Real>*>(scratch);
-    auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
-    const Arranged rows = arranged(in, out, storing, seam + spec_.n);
-    LanesIn<Real> from{
-        .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
-    LanesOut<Real> to{.rows = rows.out,
-                      .factor = static_cast<Real>(storing.factor),
-                      .twiddles = rows.twiddles,
-                      .store = store_for(out, storing.streaming),
-                      .in_cache = rows.in_cache,
-                      .absent = rows.absent,
-                      .absent_rows = rows.absent_rows,
-                      .seam = seam,
-                      .opens = true};
-    constexpr std::int64_t pack = kWidth<Real>;
-    // Long pieces are for memory, also where all is stored by way of the cache.
-    const bool one_pack = loading.in_cache && kHasSeams;
-    const bool past_cache = to.store != LaneStore::cached;
-    const int packs = one_pack ? 1 : transform_.packs_for(from.compete, compete(out), past_cache);
-    const std::int64_t together = pack * packs;
-    const auto* const rows_of_next = reinterpret_cast<const Real* const*>(loading.next.data());
-    const std::int64_t lanes_of_next = loading.next.empty() ? 0 : together;
-    const auto lanes_from = [&](std::int64_t begin) {
-      return std::min(together, (spec_.count - begin) / pack * pack);
-    };
-    std::int64_t first = 0;
-    while (first + pack <= spec_.count) {
-      const std::int64_t lanes = lanes_from(first);
-      const std::int64_t after = first + lanes;
-      const bool is_last = after + pack > spec_.count;
-      from.next_rows = is_last ? rows_of_next : reinterpret_cast<const Real* const*>(in.data());
-      from.next = is_last ? 0 : 2 * after;
-      from.next_reals = loading.in_cache ? 0 : 2 * (is_last ? lanes_of_next : lanes_from(after));
-      transform_.run(work, from, to, static_cast<int>(lanes / pack));
-      first = after;
-      from.first = to.first = 2 * first;
-      to.opens = false;
-    }
-    if (to.store == LaneStore::seamed && first > 0) close_seams(to, spec_.n);
-    if (first == spec_.count) return;
-    const std::int64_t left = spec_.count - first;
-    for (std::int64_t j = 0; j < spec_.n; ++j) work[j] = first_lanes(row(in, j) + 2 * first, left);
-    transform_.run(work, first > 0 || lanes_of_next == 0
-                             ? Fetch<Real>()
-                             : Fetch<Real>(rows_of_next, spec_.n, 0, 2 * lanes_of_next));
-    for (std::int64_t i = 0; i < spec_.n; ++i) {
-      const Column<Real> value = multiplied(work[i], to, i);
-      store_first_lanes(value, rows.out[i] + 2 * first, left);
-    }
+    lanes_->run(in, out, loading, storing, scratch);
   }
 
  private:
@@ -162,71 +110,7 @@ class WeftBatch : public Batch {
             is_in ? spec_.in_distance : spec_.out_distance};
   }
 
-  static Real* row(const RowsOfLanes& rows, std::int64_t number) {
-    return reinterpret_cast<Real*>(rows[static_cast<std::size_t>(number)]);
-  }
-
-  /// Rows in the order in which the transform takes them, and what LanesOut wants for each.
-  struct Arranged {
-    Real** in;
-    Real** out;
-    Twiddle<Real>* twiddles;
-    bool* in_cache;
-    Real** absent;
-    std::int64_t absent_rows;
-  };
-  Arranged arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
-                    void* memory) const {
-    auto** const in_rows = static_cast<Real**>(memory);
-    auto** const out_rows = in_rows + spec_.n;
-    auto** const absent = out_rows + spec_.n;
-    auto* const twiddles = reinterpret_cast<Twiddle<Real>*>(absent + spec_.n);
-    auto* const in_cache = reinterpret_cast<bool*>(twiddles + spec_.n);
-    const auto* const by = reinterpret_cast<const Twiddle<Real>*>(storing.twiddles);
-    const auto factor = static_cast<Real>(storing.factor);
-    const bool keeps_rows = transform_.keeps_rows();
-    bool any_in_cache = false;
-    std::int64_t absent_rows = 0;
-    for (std::int64_t i = 0; i < spec_.n; ++i) {
-      const std::int64_t k = transform_.frequency_stored(i);
-      in_rows[i] = row(in, transform_.point_loaded(i));
-      out_rows[i] = row(out, k);
-      if (by != nullptr) twiddles[i] = {factor * by[k].re, factor * by[k].im};
-      in_cache[i] = (keeps_rows && row(in, k) == out_rows[i]) ||
-                    (storing.in_cache != nullptr && storing.in_cache[k]);
-      any_in_cache |= in_cache[i];
-      if (storing.absent && !in_cache[i]) absent[absent_rows++] = out_rows[i];
-    }
-    return {
-        in_rows, out_rows,   by != nullptr ? twiddles : nullptr, any_in_cache ? in_cache : nullptr,
-        absent,  absent_rows};
-  }
-
-  // Rows a multiple of 4096 bytes apart are kept in the same few lines of a cache: true where an
-  // eighth of them are.
-  static bool compete(const RowsOfLanes& rows) {
-    std::size_t apart = 0;
-    for (std::size_t j = 1; j < rows.size(); ++j) apart += (rows[j] - rows[j - 1]) % 4096 == 0;
-    return apart > rows.size() / 8;
-  }
-
-  std::int64_t work_columns() const {
-    return transform_.work_columns() * (takes_rows() ? transform_.most_packs() : 1) +
-           (in_halves_ ? 1 : 0);
-  }
-
-  static LaneStore store_for(const RowsOfLanes& rows, bool streaming) {
-    if (!streaming) return LaneStore::cached;
-    if (are_aligned(rows)) return LaneStore::streamed;
-    return kHasSeams ? LaneStore::seamed : LaneStore::cached;
-  }
-
-  // To packs.
-  static bool are_aligned(const RowsOfLanes& rows) {
-    std::uintptr_t bits = 0;
-    for (const std::byte* row : rows) bits |= reinterpret_cast<std::uintptr_t>(row);
-    return bits % kPackBytes == 0;
-  }
+  std::int64_t work_columns() const { return transform_.work_columns() + (in_halves_ ? 1 : 0); }
 
   // The signals that are read after `job`.
   static NextRows<Real> next_rows(const Job& job, std::int64_t together, int parts) {
@@ -308,20 +192,6 @@ class WeftBatch : public Batch {
         write_complex(job, first,
                       [&](std::int64_t k) WEFT_INLINE { return work[transform_.position(k)]; });
     }
-  }
-
-  // Of a pack; fewer than it has.
-  static Column<Real> first_lanes(const Real* from, std::int64_t lanes) {
-    constexpr std::int64_t pack = kWidth<Real>;
-    const std::int64_t low = std::min(2 * lanes, pack);
-    return split<Real>(load_part(from, low), load_part(from + pack, 2 * lanes - low));
-  }
-  static void store_first_lanes(const Column<Real>& column, Real* to, std::int64_t lanes) {
-    constexpr std::int64_t pack = kWidth<Real>;
-    const std::int64_t reals = std::min(2 * lanes, pack);
-    const auto [low, high] = joined<Real>(column);
-    store_part(to, low, 0, reals);
-    store_part(to + pack, high, 0, 2 * lanes - reals);
   }
 
   void prepare_halves() {
@@ -440,10 +310,11 @@ class WeftBatch : public Batch {
   BatchSpec spec_;
   bool in_halves_;
   ColumnTransform<Real> transform_;
-  std::unique_ptr<ShortRows<Real>> short_rows_;  // one of these does rows, or none
+  std::unique_ptr<ShortRows<Real>> short_rows_;  // one of these two does rows, or none
   std::unique_ptr<RowBatch<Real>> rows_;
-  std::vector<Twiddle<Real>> roots_;  // for real signals in halves: w^k or its conjugate
-  std::vector<std::int64_t> places_;  // likewise: of Z[k], periodic
+  std::unique_ptr<LaneBatch<Real>> lanes_;  // or lanes whose rows lie anywhere
+  std::vector<Twiddle<Real>> roots_;        // for real signals in halves: w^k or its conjugate
+  std::vector<std::int64_t> places_;        // likewise: of Z[k], periodic
 };
 
 class WeftEngine : public Engine {

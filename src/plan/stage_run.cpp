@@ -131,7 +131,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   else
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
-  Loading loading{.in_cache = true};  // as a tile is
+  Loading loading{.in_cache = true, .is_large = is_large_};  // as a tile is
   if (rows_from_source_) {
     loading.in_cache = sources_of(cell).front().in_cache;
     if (!loading.in_cache && &tile != &tiling_.tiles.back()) {
@@ -141,7 +141,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     }
   }
   Storing how = rows_to_sink_ ? storing() : Storing{};
-  how.absent = rows_to_sink_ && !sink_in_cache_ && !how.streaming && !loading.in_cache;
+  how.absent = rows_to_sink_ && !sink_in_cache_ && is_large_ && !how.streaming && !loading.in_cache;
   if (how.streaming || how.absent)
     how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(next + spec_.n));
   how.twiddles = twiddles_of(tile);

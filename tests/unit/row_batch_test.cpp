@@ -193,7 +193,7 @@ TEST(RowBatch, TakesWhatIsLongEnough) {
   EXPECT_FALSE(RowBatch<double>::takes({.n = 72}));
   EXPECT_FALSE(RowBatch<double>::takes({.n = 2049}));
   EXPECT_TRUE(RowBatch<double>::takes({.n = 2000}));
-  EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 512}));
+  EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 384}));
   EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 30000}));
   EXPECT_TRUE(RowBatch<float>::takes({.kind = BatchKind::c2r, .n = 16384}));
 }

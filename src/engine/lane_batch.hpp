@@ -1,0 +1,44 @@
+// LaneBatch: what the engine "weft" does with lanes, signals next to each other, whose rows lie
+// anywhere: packs of them go straight through the transform.
+#pragma once
+
+#include "engine/column_transform.hpp"
+#include "engine/engine.hpp"
+#include "engine/trial.hpp"
+
+namespace weft {
+
+template <class Real>
+class LaneBatch {
+ public:
+  static bool takes(const BatchSpec& spec) {
+    return spec.kind == BatchKind::c2c && spec.in_distance == 1 && spec.out_distance == 1;
+  }
+  /// Of batches that it takes; `transform` is of their length, and outlives it.
+  LaneBatch(const BatchSpec& spec, const ColumnTransform<Real>& transform)
+      : n_(spec.n), count_(spec.count), transform_(&transform) {}
+
+  std::int64_t scratch_bytes() const;
+  /// As Batch::run_rows().
+  void run(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
+           const Storing& storing, void* scratch) const;
+
+ private:
+  struct Rows;
+  Rows arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
+                void* memory) const;
+  std::int64_t work_columns() const {
+    return transform_->work_columns() * transform_->most_packs();
+  }
+  void run_packs(const RowsOfLanes& in, const Loading& loading, LanesIn<Real> from,
+                 LanesOut<Real> to, Column<Real>* work) const;
+  void run_last(const RowsOfLanes& in, const LanesOut<Real>& to, std::int64_t first,
+                const Fetch<Real>& fetch, Column<Real>* work) const;
+
+  std::int64_t n_;
+  std::int64_t count_;
+  const ColumnTransform<Real>* transform_;
+  mutable Trial displaced_;  // 1: rows in place that compete are taken as displaced
+};
+
+}  // namespace weft

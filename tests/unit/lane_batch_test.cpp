@@ -1,0 +1,143 @@
+// LaneBatch and its Trial: what is known of rows changes how they are loaded and stored, and
+// nothing else: the same bits come out.
+#include "engine/lane_batch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/aligned_memory.hpp"
+#include "engine/trial.hpp"
+#include "oracle.hpp"
+
+namespace weft {
+namespace {
+
+/// How often each of so many calls takes way 1, if the ways take so many seconds.
+int calls_of_way_1(Trial& trial, int calls, double seconds_0, double seconds_1) {
+  int taken = 0;
+  for (int call = 0; call < calls; ++call) {
+    const int way = trial.next();
+    trial.note(way, way == 1 ? seconds_1 : seconds_0);
+    taken += way;
+  }
+  return taken;
+}
+
+TEST(Trial, TakesTheFasterWayAndTriesTheOtherOne) {
+  Trial trial;
+  const int of_slow = calls_of_way_1(trial, 4096, 1, 2);
+  EXPECT_GT(of_slow, 4);
+  EXPECT_LT(of_slow, 32);
+  Trial other;
+  const int of_fast = calls_of_way_1(other, 4096, 2, 1);
+  EXPECT_GT(of_fast, 4096 - 32);
+  EXPECT_LT(of_fast, 4096 - 4);
+}
+
+TEST(Trial, ChangesItsWayWhenTimesDo) {
+  Trial trial;
+  calls_of_way_1(trial, 4096, 1, 2);
+  calls_of_way_1(trial, 2 * 4096, 3, 2);
+  EXPECT_GT(calls_of_way_1(trial, 1000, 3, 2), 900);
+}
+
+TEST(Trial, OneInterruptionDoesNotChangeItsWay) {
+  Trial trial;
+  calls_of_way_1(trial, 100, 1, 2);
+  trial.note(0, 1000);
+  EXPECT_LT(calls_of_way_1(trial, 20, 1, 2), 3);
+}
+
+/// Rows of some lanes, so many bytes apart, each twice: where they are loaded and elsewhere.
+template <class Real>
+class Lanes {
+ public:
+  Lanes(std::int64_t n, std::int64_t count, std::int64_t pitch)
+      : n_(n), pitch_(pitch), memory_(static_cast<std::size_t>(2 * n * pitch)) {
+    std::memset(memory_.data(), 0, memory_.bytes());
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < count; ++i)
+        for (int part = 0; part < 2; ++part)
+          reinterpret_cast<Real*>(row(j))[2 * i + part] =
+              static_cast<Real>(test::sample({j}, static_cast<int>(i), part));
+  }
+  std::byte* row(std::int64_t j, bool elsewhere = false) {
+    return memory_.data() + (j + (elsewhere ? n_ : 0)) * pitch_;
+  }
+  std::vector<std::byte> bytes() const {
+    return {memory_.data(), memory_.data() + memory_.bytes()};
+  }
+
+ private:
+  std::int64_t n_;
+  std::int64_t pitch_;
+  AlignedMemory memory_;
+};
+
+struct LaneCase {
+  std::int64_t n;
+  std::int64_t count;
+  std::int64_t pitch;  ///< bytes from row to row
+  bool in_place;       ///< else every second row is stored elsewhere
+};
+
+/// The memory after each of `calls` calls of one batch, each on the same data.
+template <class Real>
+std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const Loading& loading,
+                                            bool absent) {
+  const auto batch = engine_named("weft").make(
+      {.precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
+       .n = c.n,
+       .count = c.count,
+       .in_stride = c.count,
+       .out_stride = c.count});
+  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
+  std::vector<std::vector<std::byte>> all;
+  for (int call = 0; call < calls; ++call) {
+    Lanes<Real> lanes(c.n, c.count, c.pitch);
+    std::vector<std::byte*> in;
+    std::vector<std::byte*> out;
+    for (std::int64_t j = 0; j < c.n; ++j) {
+      in.push_back(lanes.row(j));
+      out.push_back(lanes.row(j, !c.in_place && j % 2 == 1));
+    }
+    batch->run_rows(in, out, loading, {.factor = 0.5, .absent = absent}, scratch.data());
+    all.push_back(lanes.bytes());
+  }
+  return all;
+}
+
+template <class Real>
+void expect_same_bits(const LaneCase& c, const Loading& loading, bool absent) {
+  SCOPED_TRACE("n " + std::to_string(c.n) + ", count " + std::to_string(c.count) + ", rows " +
+               std::to_string(c.pitch) + " bytes apart");
+  const auto expected = results<Real>(c, 1, {}, false).front();
+  for (const auto& bytes : results<Real>(c, 6, loading, absent)) EXPECT_EQ(bytes, expected);
+}
+
+template <class Real>
+class LaneBatches : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(LaneBatches, Reals);
+
+TYPED_TEST(LaneBatches, RowsThatCompeteAreTheSameKeptOrDisplaced) {
+  constexpr std::int64_t kLanes = kWidth<TypeParam>;
+  for (const std::int64_t n : {16, 60, 256, 400})
+    for (const std::int64_t count : {kLanes, 8 * kLanes, 9 * kLanes + 1})
+      expect_same_bits<TypeParam>({n, count, 8192, true}, {.is_large = true}, false);
+}
+
+TYPED_TEST(LaneBatches, RowsThatAreFetchedToBeStoredAreTheSame) {
+  constexpr std::int64_t kLanes = kWidth<TypeParam>;
+  for (const std::int64_t n : {1, 16, 60, 61, 67, 256})
+    for (const std::int64_t count : {std::int64_t{1}, kLanes, 5 * kLanes + 3})
+      for (const std::int64_t pitch : {4096, 1040 + 8 * 64})
+        for (const bool in_place : {false, true})
+          expect_same_bits<TypeParam>({n, count, pitch, in_place}, {}, true);
+}
+
+}  // namespace
+}  // namespace weft
