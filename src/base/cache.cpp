@@ -60,6 +60,10 @@ std::int64_t second_level_cache_bytes() {
   return bytes > 0 ? bytes : 1024 * 1024;
 }
 
+bool has_large_second_level_cache() {
+  return second_level_cache_bytes() >= std::int64_t{2} * 1024 * 1024;
+}
+
 std::optional<ThirdLevelCache> third_level_cache() {
   const std::vector<int> allowed = processors_allowed();
   if (allowed.empty()) return std::nullopt;

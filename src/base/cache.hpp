@@ -14,6 +14,10 @@ std::int64_t first_level_cache_bytes();
 /// Bytes of a core's second-level cache; 1 MiB where the system does not tell.
 std::int64_t second_level_cache_bytes();
 
+/// True for 2 MiB and more of it, as cores of newer Xeons have; what suits only these has not been
+/// measured with less.
+bool has_large_second_level_cache();
+
 /// A third-level cache: its bytes, and the processors that share it.
 struct ThirdLevelCache {
   std::int64_t bytes = 0;

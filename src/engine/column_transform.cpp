@@ -34,9 +34,8 @@ constexpr std::int64_t kCompetingBytes = 32 * 1024;
 /// So many packs where stores go past the cache, if their columns take no more than an eighth of a
 /// large second-level cache (2 ranks of a Granite Rapids Xeon, axis 0: 256^3 c2c backward single
 /// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place they gain nothing, and into a slice they
-/// lose 7 %. Smaller caches have not been measured.
+/// lose 7 %.
 constexpr int kWidePacks = 8;
-constexpr std::int64_t kLargeCacheBytes = 2 * 1024 * 1024;
 
 /// More rows than this that compete would displace one another if they were fetched during the call
 /// before (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11
@@ -134,9 +133,8 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
   find_order(direction);
   for (const Pass& pass : passes_) butterflies_ += n / pass.radix;
   for (Pass& pass : passes_) pass.spare = n_;
-  const std::int64_t cache_bytes = second_level_cache_bytes();
-  if (loads_and_stores() && cache_bytes >= kLargeCacheBytes &&
-      kWidePacks * pack_bytes() <= cache_bytes / 8)
+  if (loads_and_stores() && has_large_second_level_cache() &&
+      kWidePacks * pack_bytes() <= second_level_cache_bytes() / 8)
     wide_packs_ = kWidePacks;
 }
 

@@ -22,7 +22,7 @@ template <class Real>
 struct LanesIn {
   const Real* const* rows = nullptr;
   bool compete = false;            ///< the rows, for the same few lines of the cache
-  bool displaced = false;          ///< what of them is fetched during the call before is not there
+  bool displaced = false;          ///< before they are loaded, what the call before fetches of them
   bool ends_inside_lines = false;  ///< of the cache
   std::int64_t first = 0;          ///< reals
   std::int64_t high = kWidth<Real>;

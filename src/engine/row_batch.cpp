@@ -22,7 +22,7 @@ namespace {
 /// -> 7.3 ms, 64 x 128 x 768 5.5 -> 4.9, backward 6.3 -> 5.8; but 4096^2 29.3 -> 31.8).
 bool are_few(std::int64_t bytes, BatchKind kind) {
   constexpr std::int64_t kKib = 1024;
-  const bool beside_large_cache = second_level_cache_bytes() >= 2 * kKib * kKib;
+  const bool beside_large_cache = has_large_second_level_cache();
   switch (kind) {
     case BatchKind::c2c:
       return bytes < 32 * kKib;

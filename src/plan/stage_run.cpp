@@ -141,7 +141,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
     }
   }
   Storing how = rows_to_sink_ ? storing() : Storing{};
-  how.absent = rows_to_sink_ && !sink_in_cache_ && is_large_ && !how.streaming && !loading.in_cache;
+  how.absent = how.absent && !loading.in_cache;
   if (how.streaming || how.absent)
     how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(next + spec_.n));
   how.twiddles = twiddles_of(tile);
@@ -194,7 +194,9 @@ const std::byte* Stage::twiddles_of(const Tile& tile) const {
 }
 
 Storing Stage::storing() const {
-  return {.factor = spec_.factor, .streaming = store_mode_ == StoreMode::streaming};
+  return {.factor = spec_.factor,
+          .streaming = store_mode_ == StoreMode::streaming,
+          .absent = sink_is_absent_};
 }
 
 void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace) const {
