@@ -5,7 +5,6 @@
 
 #include "base/cache.hpp"
 #include "engine/radices.hpp"
-#include "engine/seam.hpp"
 
 namespace weft {
 namespace {
@@ -87,16 +86,14 @@ template <class Real, LaneStore kStore>
 [[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t position,
                                                const Column<Real>& value) {
   Real* to = out.rows[position] + out.first;
-  const auto [low, high] = joined<Real>(multiplied(value, out, position));
+  const Column<Real> column = multiplied(value, out, position);
+  const auto [low, high] = joined<Real>(column);
   if (kStore == LaneStore::cached || (out.in_cache != nullptr && out.in_cache[position])) {
     store_pack(to, low);
     store_pack(to + kWidth<Real>, high);
     return;
   }
-  if constexpr (kStore == LaneStore::seamed) {
-    stream_seamed(to, low, out.opens, out.seam[position]);
-    stream_seamed(to + kWidth<Real>, high, false, out.seam[position]);
-  }
+  if constexpr (kStore == LaneStore::seamed) stream_seamed(to, column, out.seam, position);
   if constexpr (kStore == LaneStore::streamed) {
     stream_pack(to, low);
     stream_pack(to + kWidth<Real>, high);
@@ -108,13 +105,6 @@ template <class Real>
 }
 
 }  // namespace
-
-template <class Real>
-void close_seams(const LanesOut<Real>& out, std::int64_t rows) {
-  for (std::int64_t k = 0; k < rows; ++k)
-    if (out.in_cache == nullptr || !out.in_cache[k])
-      close_seam(out.rows[k] + out.first, out.seam[k]);
-}
 
 template <class Real>
 ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_(n) {
@@ -413,10 +403,10 @@ void ColumnTransform<Real>::store_unrolled(const Pass& /*pass*/, Column<Real>* d
   out.rows += data - call.work;
   if (out.twiddles != nullptr) out.twiddles += data - call.work;
   if (out.in_cache != nullptr) out.in_cache += data - call.work;
-  if constexpr (kStore == LaneStore::seamed) out.seam += data - call.work;
+  if constexpr (kStore == LaneStore::seamed) out.seam.skip(data - call.work);
   for (std::int64_t block = 0; block < blocks; ++block, data += kRadix) {
     out.first = call.out.first;
-    out.opens = call.out.opens;
+    out.seam.opens = call.out.seam.opens;
     for (int pack = 0; pack < call.packs; ++pack) {
       call.fetch->piece();
       const Column<Real>* from = data + pack * call.pack_columns;
@@ -425,12 +415,12 @@ void ColumnTransform<Real>::store_unrolled(const Pass& /*pass*/, Column<Real>* d
       butterfly<kRadix>(x);
       unrolled<kRadix>([&](auto q) WEFT_INLINE { store_lanes<Real, kStore>(out, q, x[q]); });
       out.first += 2 * kWidth<Real>;
-      out.opens = false;
+      out.seam.opens = false;
     }
     out.rows += kRadix;
     if (out.twiddles != nullptr) out.twiddles += kRadix;
     if (out.in_cache != nullptr) out.in_cache += kRadix;
-    if constexpr (kStore == LaneStore::seamed) out.seam += kRadix;
+    if constexpr (kStore == LaneStore::seamed) out.seam.skip(kRadix);
   }
 }
 
@@ -476,7 +466,5 @@ void ColumnTransform<Real>::run_any(const Pass& pass, Column<Real>* data, std::i
 
 template class ColumnTransform<double>;
 template class ColumnTransform<float>;
-template void close_seams<double>(const LanesOut<double>&, std::int64_t);
-template void close_seams<float>(const LanesOut<float>&, std::int64_t);
 
 }  // namespace weft

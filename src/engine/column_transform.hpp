@@ -11,6 +11,7 @@
 
 #include "engine/butterfly.hpp"
 #include "engine/fetch.hpp"
+#include "engine/seam.hpp"
 #include "weft/kinds.hpp"
 
 namespace weft {
@@ -47,8 +48,7 @@ struct LanesOut {
   const bool* in_cache = nullptr;       ///< for each row: it is, and stays there; null: none
   const Real* const* absent = nullptr;  ///< rows that are stored by way of the cache, not yet in it
   std::int64_t absent_rows = 0;
-  Pack<Real>* seam = nullptr;  ///< one for each row, what waits; for `seamed`
-  bool opens = false;          ///< these are the first lanes of the rows; for `seamed`
+  Seam<Real> seam{};  ///< for `seamed`
 };
 
 /// What is stored of `value`, at `position`.
@@ -59,10 +59,6 @@ template <class Real>
   if (out.twiddles != nullptr) return value * out.twiddles[position];
   return {value.re * out.factor, value.im * out.factor};
 }
-
-/// Stores what waits after the last call: `out.first` is where the rows end.
-template <class Real>
-void close_seams(const LanesOut<Real>& out, std::int64_t rows);
 
 template <class Real>
 class ColumnTransform {

@@ -10,6 +10,9 @@
 namespace weft {
 namespace {
 
+/// So far ahead of a row that is stored in part its lines are brought.
+constexpr std::int64_t kRowsAhead = 8;
+
 template <class Real>
 Real* row(const RowsOfLanes& rows, std::int64_t number) {
   return reinterpret_cast<Real*>(rows[static_cast<std::size_t>(number)]);
@@ -41,7 +44,7 @@ template <class Real>
 Column<Real> first_lanes(const Real* from, std::int64_t lanes) {
   constexpr std::int64_t kPack = kWidth<Real>;
   const std::int64_t low = std::min(2 * lanes, kPack);
-  return split<Real>(load_part(from, low), load_part(from + kPack, 2 * lanes - low));
+  return split<Real>(load_part(from, 0, low), load_part(from + kPack, 0, 2 * lanes - low));
 }
 template <class Real>
 void store_first_lanes(const Column<Real>& column, Real* to, std::int64_t lanes) {
@@ -69,7 +72,7 @@ struct LaneBatch<Real>::Rows {
 template <class Real>
 std::int64_t LaneBatch<Real>::scratch_bytes() const {
   return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-         n_ * static_cast<std::int64_t>(sizeof(Pack<Real>) + 3 * sizeof(Real*) +
+         n_ * static_cast<std::int64_t>(2 * sizeof(Pack<Real>) + 3 * sizeof(Real*) +
                                         sizeof(Twiddle<Real>) + sizeof(bool));
 }
 
@@ -111,8 +114,8 @@ template <class Real>
 void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
                           const Storing& storing, void* scratch) const {
   auto* const work = static_cast<Column<Real>*>(scratch);
-  auto* const seam = reinterpret_cast<Pack<Real>*>(work + work_columns());
-  const Rows rows = arranged(in, out, storing, seam + n_);
+  auto* const seams = reinterpret_cast<Pack<Real>*>(work + work_columns());
+  const Rows rows = arranged(in, out, storing, seams + 2 * n_);
   LanesIn<Real> from{
       .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
   LanesOut<Real> to{.rows = rows.out,
@@ -123,8 +126,7 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                     .in_cache = rows.in_cache,
                     .absent = rows.absent,
                     .absent_rows = rows.absent_rows,
-                    .seam = seam,
-                    .opens = true};
+                    .seam = {.waits = seams, .kept = seams + n_, .opens = true}};
   const bool may_be_displaced = loading.is_large && !loading.in_cache && from.compete &&
                                 rows.on_the_spot && kHasSeams && !from.ends_inside_lines;
   if (!may_be_displaced) return run_packs(in, loading, from, to, work);
@@ -165,24 +167,59 @@ void LaneBatch<Real>::run_packs(const RowsOfLanes& in, const Loading& loading, L
     transform_->run(work, from, to, static_cast<int>(lanes / kPack));
     first = after;
     from.first = to.first = 2 * first;
-    to.opens = false;
+    to.seam.opens = false;
   }
-  if (to.store == LaneStore::seamed && first > 0) close_seams(to, n_);
-  if (first == count_) return;
   const bool fetches = first == 0 && lanes_of_next > 0;
-  run_last(in, to, first,
-           fetches ? Fetch<Real>(rows_of_next, n_, 0, 2 * lanes_of_next) : Fetch<Real>(), work);
+  if (first < count_)
+    run_last(in, first,
+             fetches ? Fetch<Real>(rows_of_next, n_, 0, 2 * lanes_of_next) : Fetch<Real>(), work);
+  to.store == LaneStore::seamed&& first > 0 ? close_seams(to, work) : store_last(to, work);
 }
 
 // Lanes `first` and following, fewer than a pack has.
 template <class Real>
-void LaneBatch<Real>::run_last(const RowsOfLanes& in, const LanesOut<Real>& to, std::int64_t first,
-                               const Fetch<Real>& fetch, Column<Real>* work) const {
-  const std::int64_t left = count_ - first;
-  for (std::int64_t j = 0; j < n_; ++j) work[j] = first_lanes(row<Real>(in, j) + 2 * first, left);
+void LaneBatch<Real>::run_last(const RowsOfLanes& in, std::int64_t first, const Fetch<Real>& fetch,
+                               Column<Real>* work) const {
+  for (std::int64_t j = 0; j < n_; ++j)
+    work[j] = first_lanes(row<Real>(in, j) + 2 * first, count_ - first);
   transform_->run(work, fetch);
-  for (std::int64_t i = 0; i < n_; ++i)
-    store_first_lanes(multiplied(work[i], to, i), to.rows[i] + 2 * first, left);
+}
+
+// They are to be stored at `to.first`.
+template <class Real>
+void LaneBatch<Real>::store_last(const LanesOut<Real>& to, const Column<Real>* work) const {
+  const std::int64_t left = count_ - to.first / 2;
+  for (std::int64_t i = 0; left > 0 && i < n_; ++i)
+    store_first_lanes(multiplied(work[i], to, i), to.rows[i] + to.first, left);
+}
+
+// The same, with what waits before them, and was kept of the rows that follow.
+template <class Real>
+void LaneBatch<Real>::close_seams(const LanesOut<Real>& to, const Column<Real>* work) const {
+  const std::int64_t left = 2 * count_ - to.first;
+  const auto is_seamed = [&](std::int64_t i) { return to.in_cache == nullptr || !to.in_cache[i]; };
+  const auto end_of = [&](std::int64_t i) { return to.rows[i] + 2 * count_; };
+  bool follows = false;  // row k the one before it
+  for (std::int64_t k = 0; k < n_; ++k) {
+    const std::int64_t i = transform_->position(k);
+    const std::int64_t next = transform_->position(std::min(k + 1, n_ - 1));
+    if (!follows && k + kRowsAhead < n_) {
+      const std::int64_t ahead = transform_->position(k + kRowsAhead);
+      bring_part(to.rows[ahead]);
+      bring_part(end_of(ahead));
+    }
+    if (!is_seamed(i)) {
+      if (left > 0) store_first_lanes(multiplied(work[i], to, i), to.rows[i] + to.first, left / 2);
+      follows = false;
+      continue;
+    }
+    if (!follows) store_begin(to.rows[i], to.seam.kept[i]);
+    Pack<Real> waits = to.seam.waits[i];
+    if (left > 0)
+      waits = stream_last(to.rows[i] + to.first, multiplied(work[i], to, i), left, waits);
+    follows = to.rows[next] == end_of(i) && is_seamed(next);
+    store_end(end_of(i), waits, follows ? &to.seam.kept[next] : nullptr);
+  }
 }
 
 template class LaneBatch<double>;

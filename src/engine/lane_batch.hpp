@@ -32,8 +32,10 @@ class LaneBatch {
   }
   void run_packs(const RowsOfLanes& in, const Loading& loading, LanesIn<Real> from,
                  LanesOut<Real> to, Column<Real>* work) const;
-  void run_last(const RowsOfLanes& in, const LanesOut<Real>& to, std::int64_t first,
-                const Fetch<Real>& fetch, Column<Real>* work) const;
+  void run_last(const RowsOfLanes& in, std::int64_t first, const Fetch<Real>& fetch,
+                Column<Real>* work) const;
+  void store_last(const LanesOut<Real>& to, const Column<Real>* work) const;
+  void close_seams(const LanesOut<Real>& to, const Column<Real>* work) const;
 
   std::int64_t n_;
   std::int64_t count_;

@@ -99,22 +99,8 @@ template <class Real>
 #if defined(__AVX512F__)
 inline constexpr bool kHasSeams = true;
 
-/// The last `reals` of `before`, followed by the first ones of `after`.
-template <class Real>
-[[gnu::always_inline]] inline Pack<Real> meet(const Pack<Real>& before, const Pack<Real>& after,
-                                              std::int64_t reals) {
-  const std::int64_t first = kWidth<Real> - reals;
-  if constexpr (sizeof(Real) == 4) {
-    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i from = _mm512_add_epi32(count, _mm512_set1_epi32(static_cast<int>(first)));
-    return (Pack<Real>)_mm512_permutex2var_ps((__m512)before, from, (__m512)after);
-  } else {
-    const __m512i count = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m512i from = _mm512_add_epi64(count, _mm512_set1_epi64(first));
-    return (Pack<Real>)_mm512_permutex2var_pd((__m512d)before, from, (__m512d)after);
-  }
-}
-/// Stores lanes `begin` to `end` (past the last one) of what would lie at `to`.
+/// Stores lanes `begin` to `end` (past the last one) of what would lie at `to`. Where that is not
+/// one line, both are stored to, even if one gets nothing.
 template <class Real>
 [[gnu::always_inline]] inline void store_part(Real* to, const Pack<Real>& pack, std::int64_t begin,
                                               std::int64_t end) {
@@ -124,10 +110,11 @@ template <class Real>
   else
     _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask), (__m512d)pack);
 }
-/// The first `reals` of what lies at `from`, and zeros.
+/// Lanes `begin` to `end` (past the last one) of what lies at `from`, and zeros.
 template <class Real>
-[[gnu::always_inline]] inline Pack<Real> load_part(const Real* from, std::int64_t reals) {
-  const auto mask = (1U << reals) - 1;
+[[gnu::always_inline]] inline Pack<Real> load_part(const Real* from, std::int64_t begin,
+                                                   std::int64_t end) {
+  const auto mask = (1U << end) - (1U << begin);
   if constexpr (sizeof(Real) == 4)
     return (Pack<Real>)_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
   else
@@ -141,9 +128,9 @@ inline void store_part(Real* to, const Pack<Real>& pack, std::int64_t begin, std
   for (std::int64_t i = begin; i < end; ++i) to[i] = pack[i];
 }
 template <class Real>
-inline Pack<Real> load_part(const Real* from, std::int64_t reals) {
+inline Pack<Real> load_part(const Real* from, std::int64_t begin, std::int64_t end) {
   Pack<Real> pack{};
-  for (std::int64_t i = 0; i < reals; ++i) pack[i] = from[i];
+  for (std::int64_t i = begin; i < end; ++i) pack[i] = from[i];
   return pack;
 }
 #endif

@@ -33,25 +33,31 @@ template <class Real>
 class RowStream {
  public:
   /// Row i begins at base + i * pitch.
-  RowStream(Real* base, std::int64_t pitch) : to_(base), pitch_(pitch) {}
+  RowStream(Real* base, std::int64_t pitch) : base_(base), to_(base), pitch_(pitch) {}
 
   [[gnu::always_inline]] void put(const Pack<Real>* packs) {
+    const Seam<Real> seam{waits_, kept_, to_ == base_};
 #pragma GCC unroll 16
-    for (int i = 0; i < kWidth<Real>; ++i)
-      stream_seamed(to_ + i * pitch_, packs[i], opens_, waits_[i]);
+    for (int i = 0; i < kWidth<Real>; ++i) stream_seamed(to_ + i * pitch_, packs[i], seam, i);
     to_ += kWidth<Real>;
-    opens_ = false;
   }
 
   void close() {
-    for (int i = 0; i < kWidth<Real> && !opens_; ++i) close_seam(to_ + i * pitch_, waits_[i]);
+    if (to_ == base_) return;
+    const bool follow = to_ == base_ + pitch_;  // the rows one another
+    for (int i = 0; i < kWidth<Real>; ++i) {
+      if (i == 0 || !follow) store_begin(base_ + i * pitch_, kept_[i]);
+      const bool is_followed = follow && i + 1 < kWidth<Real>;
+      store_end(to_ + i * pitch_, waits_[i], is_followed ? &kept_[i + 1] : nullptr);
+    }
   }
 
  private:
+  Real* base_;
   Real* to_;
   std::int64_t pitch_;
-  bool opens_ = true;
   Pack<Real> waits_[kWidth<Real>] = {};
+  Pack<Real> kept_[kWidth<Real>] = {};
 };
 
 /// Calls put(j, column) for each of `points` complex elements of the signals.

@@ -58,11 +58,17 @@ class WholeRows {
   static void stream(Real* to, const Real* from, std::int64_t reals) {
     constexpr std::int64_t kPack = kWidth<Real>;
     const std::int64_t past = past_line(to);
-    const std::int64_t head = std::min(reals, past == 0 ? 0 : kPack - past);
-    store_part(to, load_part(from, head), 0, head);
-    std::int64_t i = head;
-    for (; i + kPack <= reals; i += kPack) stream_pack(to + i, load_pack(from + i));
-    store_part(to + i, load_part(from + i, reals - i), 0, reals - i);
+    const std::int64_t end = past + reals;
+    to -= past;
+    from -= past;
+    std::int64_t i = 0;
+    if (past != 0) {
+      const std::int64_t first_end = std::min(kPack, end);
+      store_part(to, load_part(from, past, first_end), past, first_end);
+      i = kPack;
+    }
+    for (; i + kPack <= end; i += kPack) stream_pack(to + i, load_pack(from + i));
+    if (i < end) store_part(to + i, load_part(from + i, 0, end - i), 0, end - i);
   }
 
   Real* rows_;

@@ -46,10 +46,10 @@ bool rows_coincide(const UserSide& source, const UserSide& sink, int row_axis, i
 // The block `own`, whose slices are `slice`, at the end of the array `result`: slices of the result
 // that are stored one after another reach none that has still to be loaded.
 std::optional<View> home_at_end(const Area& result, const Box& own, const std::vector<int>& order,
-                                const Arrangement& slice) {
+                                const Arrangement& slice, std::int64_t element_bytes) {
   constexpr std::int64_t kLine = 64;
   const int axis = order.front();
-  Area home{{result.view.slot, 0, own, slice.strides}, result.element_bytes};
+  Area home{{result.view.slot, 0, own, slice.strides}, element_bytes};
   home.view.strides[axis] = slice.elements;
   const std::int64_t before = result.span_bytes() - home.span_bytes();
   home.view.offset_bytes = result.view.offset_bytes + before / kLine * kLine;
@@ -150,13 +150,15 @@ std::optional<View> home_beside_elements(const HomeProblem& problem, const Box& 
   if (own.empty() || !is_before_last_pass(problem)) return std::nullopt;
   const Element& element = problem.sequence.states[problem.hop].element;
   const Area array{problem.sink.view(problem.rank), problem.sink.element.bytes()};
-  if (problem.sink.element != element) return home_in_parts(problem, own);
   const Box& whole = array.view.box;
-  if (!is_before_slices_in_order(problem) || own == whole || stays_in_cache(problem, own, whole))
-    return std::nullopt;
-  Extents slice = own.extents();
-  slice[problem.order.front()] = 1;
-  return home_at_end(array, own, problem.order, arranged(problem, slice));
+  std::optional<View> at_end;
+  if (is_before_slices_in_order(problem) && own != whole && !stays_in_cache(problem, own, whole)) {
+    Extents slice = own.extents();
+    slice[problem.order.front()] = 1;
+    at_end = home_at_end(array, own, problem.order, arranged(problem, slice), element.bytes());
+  }
+  if (at_end || problem.sink.element == element) return at_end;
+  return home_in_parts(problem, own);
 }
 
 // All that a rank receives, as it lies in the array of a real result, dense: slices of the result

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -137,6 +139,61 @@ TYPED_TEST(LaneBatches, RowsThatAreFetchedToBeStoredAreTheSame) {
       for (const std::int64_t pitch : {4096, 1040 + 8 * 64})
         for (const bool in_place : {false, true})
           expect_same_bits<TypeParam>({n, count, pitch, in_place}, {}, true);
+}
+
+/// How lanes are stored: `gap` reals between rows, the first of which begins at real `offset`.
+struct Places {
+  std::int64_t n;
+  std::int64_t count;
+  std::int64_t offset;
+  std::int64_t gap;
+  bool some_in_cache;
+};
+
+/// The memory around what is stored, after that.
+template <class Real>
+std::vector<Real> memory_after(const Places& c, bool streaming) {
+  const auto batch = engine_named("weft").make(
+      {.precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
+       .n = c.n,
+       .count = c.count,
+       .in_stride = c.count,
+       .out_stride = c.count});
+  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
+  Lanes<Real> lanes(c.n, c.count, 2 * c.count * static_cast<std::int64_t>(sizeof(Real)));
+  const std::int64_t reals = c.offset + c.n * (2 * c.count + c.gap) + 64;
+  const AlignedMemory memory(static_cast<std::size_t>(reals) * sizeof(Real));
+  auto* const first = reinterpret_cast<Real*>(memory.data());
+  std::fill_n(first, reals, Real{7});
+  std::vector<std::byte*> in;
+  std::vector<std::byte*> out;
+  const std::unique_ptr<bool[]> in_cache(new bool[static_cast<std::size_t>(c.n)]);
+  for (std::int64_t j = 0; j < c.n; ++j) {
+    in.push_back(lanes.row(j));
+    out.push_back(reinterpret_cast<std::byte*>(first + c.offset + j * (2 * c.count + c.gap)));
+    in_cache[static_cast<std::size_t>(j)] = j % 5 == 3;
+  }
+  batch->run_rows(in, out, {},
+                  {.factor = 0.5,
+                   .streaming = streaming,
+                   .in_cache = c.some_in_cache ? in_cache.get() : nullptr},
+                  scratch.data());
+  return {first, first + reals};
+}
+
+TYPED_TEST(LaneBatches, RowsStoredPastTheCacheAreTheSameAndNothingElseIsTouched) {
+  constexpr std::int64_t kLanes = kWidth<TypeParam>;
+  for (const std::int64_t n : {1, 7, 16, 60, 67, 256})
+    for (const std::int64_t count : {kLanes - 1, kLanes, kLanes + 1, 3 * kLanes + kLanes / 2,
+                                     5 * kLanes + kLanes - 1, 17 * kLanes + 2})
+      for (const std::int64_t offset : {0, 1, 2, 6, 7})
+        for (const std::int64_t gap : {0, 1, 2, 16})
+          for (const bool some_in_cache : {false, true}) {
+            const Places c{n, count, offset, gap, some_in_cache};
+            EXPECT_EQ(memory_after<TypeParam>(c, true), memory_after<TypeParam>(c, false))
+                << "n " << n << ", count " << count << ", offset " << offset << ", gap " << gap
+                << (some_in_cache ? ", some in the cache" : "");
+          }
 }
 
 }  // namespace
