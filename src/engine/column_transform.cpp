@@ -247,7 +247,7 @@ int ColumnTransform<Real>::packs_for(const LanesIn<Real>& in,
   const bool is_streamed = out.store != LaneStore::cached;
   if (is_streamed && wide_packs_ > 0 && !would_displace(in.compete)) return wide_packs_;
   const bool two = (in.compete || out.compete) && 4 * pack_bytes() > kCompetingBytes &&
-                   !would_displace(in.compete) && !in.displaced;
+                   !would_displace(in.compete) && !(in.compete && in.displaced);
   return two ? std::min(usual_packs(), 2) : usual_packs();
 }
 

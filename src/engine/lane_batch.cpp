@@ -106,10 +106,14 @@ auto LaneBatch<Real>::arranged(const RowsOfLanes& in, const RowsOfLanes& out,
   return rows;
 }
 
-// Rows in place that compete are kept in the cache until they are stored, or have left it long
-// before, by where the system has put their pages. Which it is shows only in how long they take.
-// (256^3 c2c in place, 1 rank with 2 threads of a Granite Rapids Xeon, a pass: 15 to 29 ms as if
-// they were kept, 23 as if they were displaced.)
+// What the call before fetches of rows in memory is there when they are loaded, or has been
+// displaced, or fetching it has held up that call: then it is fetched shortly before it is loaded.
+// Rows in place that compete are likewise kept in the cache until they are stored, or have left it
+// long before, by where the system has put their pages. Which it is shows only in how long they
+// take. (256^3 c2c in place, 1 rank with 2 threads of a Granite Rapids Xeon, a pass: 15 to 29 ms as
+// if they were kept, 23 as if they were displaced. 2 ranks, r2c, fetched before and shortly before:
+// axis 0 10.9 and 9.3 ms, backward 11.7 and 9.7; 384^3 42 and 35, the pass of axes 1 and 2 69 and
+// 59; but 1 rank with 2 threads 9.8 and 11.2.)
 template <class Real>
 void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
                           const Storing& storing, void* scratch) const {
@@ -127,13 +131,11 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                     .absent = rows.absent,
                     .absent_rows = rows.absent_rows,
                     .seam = {.waits = seams, .kept = seams + n_, .opens = true}};
-  const bool may_be_displaced = loading.is_large && !loading.in_cache && from.compete &&
-                                rows.on_the_spot && kHasSeams && !from.ends_inside_lines;
-  if (!may_be_displaced) return run_packs(in, loading, from, to, work);
+  if (!loading.is_large || loading.in_cache) return run_packs(in, loading, from, to, work);
   const int way = displaced_.next();
   const auto begin = std::chrono::steady_clock::now();
-  if (way == 1) {
-    from.displaced = true;
+  if (way == 1) from.displaced = true;
+  if (way == 1 && from.compete && rows.on_the_spot && kHasSeams && !from.ends_inside_lines) {
     to.store = LaneStore::streamed;
     to.in_cache = nullptr;
   }

@@ -40,7 +40,7 @@ class LaneBatch {
   std::int64_t n_;
   std::int64_t count_;
   const ColumnTransform<Real>* transform_;
-  mutable Trial displaced_;  // 1: rows in place that compete are taken as displaced
+  mutable Trial displaced_;  // 1: what is fetched in the call before is taken as displaced
 };
 
 }  // namespace weft

@@ -25,12 +25,12 @@ class Trial {
   void note(int way, double taken) noexcept {
     const double before = seconds(way);
     const double change = std::min(taken, 2 * before) - before;
-    const double now = before == 0 ? taken : before + change / (change < 0 ? 2 : 4);
+    const double now = before == 0 ? taken : before + (change < 0 ? change : change / 4);
     seconds_[static_cast<std::size_t>(way)].store(now, std::memory_order_relaxed);
   }
 
  private:
-  static constexpr std::uint64_t kPeriod = 1024;
+  static constexpr std::uint64_t kPeriod = 256;
 
   double seconds(int way) const noexcept {
     return seconds_[static_cast<std::size_t>(way)].load(std::memory_order_relaxed);

@@ -125,11 +125,12 @@ class LaneBatches : public ::testing::Test {};
 using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(LaneBatches, Reals);
 
-TYPED_TEST(LaneBatches, RowsThatCompeteAreTheSameKeptOrDisplaced) {
+TYPED_TEST(LaneBatches, RowsAreTheSameFetchedBeforeOrDisplaced) {
   constexpr std::int64_t kLanes = kWidth<TypeParam>;
   for (const std::int64_t n : {16, 60, 256, 400})
     for (const std::int64_t count : {kLanes, 8 * kLanes, 9 * kLanes + 1})
-      expect_same_bits<TypeParam>({n, count, 8192, true}, {.is_large = true}, false);
+      for (const std::int64_t pitch : {8192, 8192 + 64})
+        expect_same_bits<TypeParam>({n, count, pitch, true}, {.is_large = true}, false);
 }
 
 TYPED_TEST(LaneBatches, RowsThatAreFetchedToBeStoredAreTheSame) {
