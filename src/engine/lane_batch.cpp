@@ -175,7 +175,8 @@ void LaneBatch<Real>::run_packs(const RowsOfLanes& in, const Loading& loading, L
   if (first < count_)
     run_last(in, first,
              fetches ? Fetch<Real>(rows_of_next, n_, 0, 2 * lanes_of_next) : Fetch<Real>(), work);
-  to.store == LaneStore::seamed&& first > 0 ? close_seams(to, work) : store_last(to, work);
+  if (to.store == LaneStore::seamed && first > 0) return close_seams(to, work);
+  for (std::int64_t i = 0; first < count_ && i < n_; ++i) store_last(to, work, i);
 }
 
 // Lanes `first` and following, fewer than a pack has.
@@ -187,15 +188,14 @@ void LaneBatch<Real>::run_last(const RowsOfLanes& in, std::int64_t first, const 
   transform_->run(work, fetch);
 }
 
-// They are to be stored at `to.first`.
+// They are stored at `to.first`, in the row at position `i`.
 template <class Real>
-void LaneBatch<Real>::store_last(const LanesOut<Real>& to, const Column<Real>* work) const {
-  const std::int64_t left = count_ - to.first / 2;
-  for (std::int64_t i = 0; left > 0 && i < n_; ++i)
-    store_first_lanes(multiplied(work[i], to, i), to.rows[i] + to.first, left);
+void LaneBatch<Real>::store_last(const LanesOut<Real>& to, const Column<Real>* work,
+                                 std::int64_t i) const {
+  store_first_lanes(multiplied(work[i], to, i), to.rows[i] + to.first, count_ - to.first / 2);
 }
 
-// The same, with what waits before them, and was kept of the rows that follow.
+// Likewise in all rows, with what waits before them, and was kept of the rows that follow.
 template <class Real>
 void LaneBatch<Real>::close_seams(const LanesOut<Real>& to, const Column<Real>* work) const {
   const std::int64_t left = 2 * count_ - to.first;
@@ -211,7 +211,7 @@ void LaneBatch<Real>::close_seams(const LanesOut<Real>& to, const Column<Real>* 
       bring_part(end_of(ahead));
     }
     if (!is_seamed(i)) {
-      if (left > 0) store_first_lanes(multiplied(work[i], to, i), to.rows[i] + to.first, left / 2);
+      if (left > 0) store_last(to, work, i);
       follows = false;
       continue;
     }

@@ -34,7 +34,7 @@ class LaneBatch {
                  LanesOut<Real> to, Column<Real>* work) const;
   void run_last(const RowsOfLanes& in, std::int64_t first, const Fetch<Real>& fetch,
                 Column<Real>* work) const;
-  void store_last(const LanesOut<Real>& to, const Column<Real>* work) const;
+  void store_last(const LanesOut<Real>& to, const Column<Real>* work, std::int64_t i) const;
   void close_seams(const LanesOut<Real>& to, const Column<Real>* work) const;
 
   std::int64_t n_;

@@ -18,11 +18,12 @@ class RowsBehind {
   RowsBehind(const Real* from, std::int64_t from_pitch, Real* to, std::int64_t to_pitch)
       : from_(from), from_pitch_(from_pitch), to_(to), to_pitch_(to_pitch) {}
 
-  /// Brings the lines of such rows of `reals` that others share.
-  static void bring_ends(Real* to, std::int64_t to_pitch, std::int64_t rows, std::int64_t reals) {
-    for (std::int64_t i = 0; i < rows; ++i, to += to_pitch) {
-      bring_part(to);
-      bring_part(to + reals);
+  /// Brings the lines that others share, of `rows` rows of `reals`. (GCC drops calls of functions
+  /// that only fetch, where it does not inline them.)
+  [[gnu::always_inline]] void bring_ends(std::int64_t rows, std::int64_t reals) const {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      bring_part(to_ + i * to_pitch_);
+      bring_part(to_ + i * to_pitch_ + reals);
     }
   }
 
@@ -36,25 +37,15 @@ class RowsBehind {
     unrolled<kEnd - kBegin>([&](auto i) WEFT_INLINE {
       constexpr int kRow = (kBegin + i) / kLines;
       constexpr int kLine = (kBegin + i) % kLines;
-      store_line<kLine, kLines>(from_ + kRow * from_pitch_, to_ + kRow * to_pitch_);
+      Real* const to = to_ + kRow * to_pitch_;
+      const std::int64_t past = past_line(to);
+      const std::int64_t at = kLine * kWidth<Real> - past;
+      copy_line(to + at, from_ + kRow * from_pitch_ + at, kLine == 0 ? past : 0,
+                kLine == kLines - 1 ? past : kWidth<Real>);
     });
   }
 
  private:
-  template <int kLine, int kLines>
-  [[gnu::always_inline]] static void store_line(const Real* from, Real* to) {
-    constexpr int kPack = kWidth<Real>;
-    const std::int64_t past = past_line(to);
-    const std::int64_t at = kLine * kPack - past;
-    if (kLine == kLines - 1) {
-      if (past != 0) store_part(to + at, load_part(from + at, 0, past), 0, past);
-    } else if (kLine == 0 && past != 0) {
-      store_part(to + at, load_part(from + at, past, kPack), past, kPack);
-    } else {
-      stream_pack(to + at, load_pack(from + at));
-    }
-  }
-
   const Real* from_ = nullptr;
   std::int64_t from_pitch_ = 0;
   Real* to_ = nullptr;

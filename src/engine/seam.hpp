@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <cstring>
 #include <type_traits>
 
@@ -99,6 +98,16 @@ template <class Real>
 template <class Real>
 [[gnu::always_inline]] inline void bring_part(const Real* to) {
   if (past_line(to) != 0) __builtin_prefetch(to, 1, 3);
+}
+
+/// Copies reals `begin` to `end` (past the last one) of a line: past the cache if these are all.
+template <class Real>
+[[gnu::always_inline]] inline void copy_line(Real* to, const Real* from, std::int64_t begin,
+                                             std::int64_t end) {
+  if (begin == 0 && end == kWidth<Real>)
+    stream_pack(to, load_pack(from));
+  else if (begin < end)
+    store_part(to, load_part(from, begin, end), begin, end);
 }
 
 /// What waits of a row, in the lanes that it has in its line, and what is kept of its beginning.

@@ -127,12 +127,13 @@ void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* s
     rows.base += first * rows.distance * in_.element * static_cast<std::int64_t>(sizeof(Real));
     if (joins) from.join(in, first, count);
     const bool stores_later = lags && first + kTogether < count_;
-    Real* const at = reinterpret_cast<Real*>(sink.base) + first * pitch;
-    if (stores_later) RowsBehind<Real>::bring_ends(at, pitch, kTogether, out_.row);
+    const RowsBehind<Real> later(to.row(0), to.pitch(),
+                                 reinterpret_cast<Real*>(sink.base) + first * pitch, pitch);
+    if (stores_later) later.bring_ends(kTogether, out_.row);
     run_job({joins ? from.piece() : rows, to.piece(), count, factor,
              lags ? RowStore::behind : RowStore::cached, behind});
     if (stores_later) {
-      behind = RowsBehind<Real>(to.row(0), to.pitch(), at, pitch);
+      behind = later;
       std::swap(to, before);
     } else {
       to.store(out, first, count, storing.streaming);

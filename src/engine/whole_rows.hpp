@@ -59,16 +59,9 @@ class WholeRows {
     constexpr std::int64_t kPack = kWidth<Real>;
     const std::int64_t past = past_line(to);
     const std::int64_t end = past + reals;
-    to -= past;
-    from -= past;
-    std::int64_t i = 0;
-    if (past != 0) {
-      const std::int64_t first_end = std::min(kPack, end);
-      store_part(to, load_part(from, past, first_end), past, first_end);
-      i = kPack;
-    }
-    for (; i + kPack <= end; i += kPack) stream_pack(to + i, load_pack(from + i));
-    if (i < end) store_part(to + i, load_part(from + i, 0, end - i), 0, end - i);
+    for (std::int64_t line = 0; line < end; line += kPack)
+      copy_line(to - past + line, from - past + line, line == 0 ? past : 0,
+                std::min(kPack, end - line));
   }
 
   Real* rows_;

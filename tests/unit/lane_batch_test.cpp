@@ -86,16 +86,21 @@ struct LaneCase {
   bool in_place;       ///< else every second row is stored elsewhere
 };
 
+template <class Real>
+std::unique_ptr<Batch> batch_of(std::int64_t n, std::int64_t count) {
+  return engine_named("weft").make(
+      {.precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
+       .n = n,
+       .count = count,
+       .in_stride = count,
+       .out_stride = count});
+}
+
 /// The memory after each of `calls` calls of one batch, each on the same data.
 template <class Real>
 std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const Loading& loading,
                                             bool absent) {
-  const auto batch = engine_named("weft").make(
-      {.precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
-       .n = c.n,
-       .count = c.count,
-       .in_stride = c.count,
-       .out_stride = c.count});
+  const auto batch = batch_of<Real>(c.n, c.count);
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
   std::vector<std::vector<std::byte>> all;
   for (int call = 0; call < calls; ++call) {
@@ -154,12 +159,7 @@ struct Places {
 /// The memory around what is stored, after that.
 template <class Real>
 std::vector<Real> memory_after(const Places& c, bool streaming) {
-  const auto batch = engine_named("weft").make(
-      {.precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
-       .n = c.n,
-       .count = c.count,
-       .in_stride = c.count,
-       .out_stride = c.count});
+  const auto batch = batch_of<Real>(c.n, c.count);
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
   Lanes<Real> lanes(c.n, c.count, 2 * c.count * static_cast<std::int64_t>(sizeof(Real)));
   const std::int64_t reals = c.offset + c.n * (2 * c.count + c.gap) + 64;
