@@ -19,8 +19,10 @@ namespace {
 /// results: c2c 256 points 41 -> 36, 1024 54 -> 42, 8192 131 -> 60, but 128 32 -> 40; c2r 1024 49
 /// -> 44, 16384 110 -> 70; r2c 4096 62 -> 62, 16384 104 -> 80.) Beside a large second-level cache
 /// fewer are (1 rank with 2 threads of a Granite Rapids Xeon, in place: 64 x 128 x 1024 r2c 8.4
-/// -> 7.3 ms, 64 x 128 x 768 5.5 -> 4.9, backward 6.3 -> 5.8; but 4096^2 29.3 -> 31.8).
-bool are_few(std::int64_t bytes, BatchKind kind) {
+/// -> 7.3 ms, 64 x 128 x 768 5.5 -> 4.9, backward 6.3 -> 5.8; but 4096^2 29.3 -> 31.8), and of
+/// those in single precision, which are done two at once, even fewer (4096 points from memory to
+/// memory on a core of it 7.8 -> 3.2 us).
+bool are_few(std::int64_t bytes, BatchKind kind, bool two_at_once) {
   constexpr std::int64_t kKib = 1024;
   const bool beside_large_cache = has_large_second_level_cache();
   switch (kind) {
@@ -30,7 +32,7 @@ bool are_few(std::int64_t bytes, BatchKind kind) {
       return bytes < (beside_large_cache ? 64 : 128) * kKib;
     case BatchKind::r2c:
       return bytes < 1024 * kKib &&
-             !(beside_large_cache && bytes >= 64 * kKib && bytes < 512 * kKib);
+             !(beside_large_cache && bytes >= 64 * kKib && (two_at_once || bytes < 512 * kKib));
   }
   throw Error(ErrorCode::internal, "a batch has no kind");
 }
@@ -72,9 +74,9 @@ bool RowBatch<Real>::takes(const BatchSpec& spec) {
   if (spec.in_stride != 1 || spec.out_stride != 1) return false;
   const std::int64_t n = complex_length(spec);
   const bool in_squares = n % (kParts * kParts) == 0;
-  return !are_few(spec.n * static_cast<std::int64_t>(sizeof(Column<Real>)), spec.kind) &&
-         spec.n % 2 == 0 && RowTransform<Real>::takes(n) &&
-         (in_squares || spec.kind != BatchKind::r2c);
+  const std::int64_t bytes = spec.n * static_cast<std::int64_t>(sizeof(Column<Real>));
+  return !are_few(bytes, spec.kind, kRows == 2) && spec.n % 2 == 0 &&
+         RowTransform<Real>::takes(n) && (in_squares || spec.kind != BatchKind::r2c);
 }
 
 template <class Real>
