@@ -35,7 +35,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Of all rounds.
+/// Of all rounds, wherever the arrays lay.
 struct LeastSeconds {
   double one = std::numeric_limits<double>::infinity();
   double two = one;
@@ -77,7 +77,7 @@ class Trial {
   }
 
   bool has_two_passes() const { return !two_.empty(); }
-  /// Goes once through one pass and through two.
+  /// Goes once through one pass and through two, and notes what takes less than `least`.
   void run(LeastSeconds& least) {
     least.one = std::min(least.one, seconds(one_));
     least.two = std::min(least.two, seconds(two_));
