@@ -8,6 +8,10 @@
 namespace weft {
 namespace {
 
+/// Columns that lie a multiple of so many apart compete for the same few lines of the first-level
+/// cache: 64 sets of lines.
+constexpr std::int64_t kColumnsAlike = 64 * 64 / (2 * kPackBytes);
+
 double cost_of(int radix) {
   return radix <= kLongestButterfly ? kCostOfRadix[radix] : 0.25 * static_cast<double>(radix);
 }
@@ -49,6 +53,9 @@ std::vector<int> cheapest_radices(std::int64_t n) {
   };
   search(search, n, std::numeric_limits<int>::max(), 0);
   std::sort(best.begin(), best.end(), std::greater<>{});
+  const int longest = best.empty() ? 1 : best.front();
+  if (longest <= kLongestButterfly && n / longest % kColumnsAlike == 0)
+    std::reverse(best.begin(), best.end());
   return best;
 }
 

@@ -15,8 +15,12 @@ inline constexpr double kCostOfRadix[kLongestButterfly + 1] = {
 
 std::int64_t largest_prime_factor(std::int64_t n);
 
-/// The factors of n whose passes cost least, largest first. Primes too long to be unrolled are
-/// factors too.
+/// The factors of n whose passes cost least, largest first. But where the points of a butterfly of
+/// the first pass would then compete for the same lines of the first-level cache, the smallest
+/// first, which has the fewest. (Lanes from the L2 to the L2 on a Zen 4, ns for 8 points: 256 8.6
+/// -> 7.9, 1024 12.5 -> 11.1, 2048 14.6 -> 12.9; 256^3 r2c, 1 rank with 2 threads, backward 25.4
+/// -> 24.6 ms, 2 ranks 24.6 -> 22.2, single 13.2 -> 12.0.) Primes too long to be unrolled are
+/// factors too, and come first.
 std::vector<int> cheapest_radices(std::int64_t n);
 
 }  // namespace weft
