@@ -11,6 +11,10 @@ namespace weft {
 /// Bytes of a core's first-level cache for data; 32 KiB where the system does not tell.
 std::int64_t first_level_cache_bytes();
 
+/// What lies a multiple of so many bytes apart is kept in the same few lines of a first-level
+/// cache: 64 sets of lines of 64 bytes.
+inline constexpr std::int64_t kCompetingDistance = 4096;
+
 /// Bytes of a core's second-level cache; 1 MiB where the system does not tell.
 std::int64_t second_level_cache_bytes();
 

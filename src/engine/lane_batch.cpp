@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/cache.hpp"
 #include "engine/seam.hpp"
 
 namespace weft {
@@ -18,11 +19,11 @@ Real* row(const RowsOfLanes& rows, std::int64_t number) {
   return reinterpret_cast<Real*>(rows[static_cast<std::size_t>(number)]);
 }
 
-// Rows a multiple of 4096 bytes apart are kept in the same few lines of a cache: true where an
-// eighth of them are.
+// True where an eighth of the rows compete with the one before for the same few lines of a cache.
 bool compete(const RowsOfLanes& rows) {
   std::size_t apart = 0;
-  for (std::size_t j = 1; j < rows.size(); ++j) apart += (rows[j] - rows[j - 1]) % 4096 == 0;
+  for (std::size_t j = 1; j < rows.size(); ++j)
+    apart += (rows[j] - rows[j - 1]) % kCompetingDistance == 0;
   return apart > rows.size() / 8;
 }
 

@@ -5,12 +5,13 @@
 #include <functional>
 #include <limits>
 
+#include "base/cache.hpp"
+
 namespace weft {
 namespace {
 
-/// Columns that lie a multiple of so many apart compete for the same few lines of the first-level
-/// cache: 64 sets of lines.
-constexpr std::int64_t kColumnsAlike = 64 * 64 / (2 * kPackBytes);
+/// Columns that lie a multiple of so many apart compete.
+constexpr std::int64_t kColumnsAlike = kCompetingDistance / (2 * kPackBytes);
 
 double cost_of(int radix) {
   return radix <= kLongestButterfly ? kCostOfRadix[radix] : 0.25 * static_cast<double>(radix);
