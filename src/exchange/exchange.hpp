@@ -62,8 +62,11 @@ struct ExchangeProblem {
   /// methods that returns() is true of.
   bool returns = false;
   /// Of this rank; set on all ranks or on none, and on both of an exchange and the one that returns
-  /// what it has brought. Only for methods that leaves_home() is true of.
+  /// what it has brought, unless `window_has_all`. Only for methods that leaves_home() is true of.
   std::optional<Home> home = std::nullopt;
+  /// The window has a place also for the block that stays, whatever its home: the other one of such
+  /// a pair uses it.
+  bool window_has_all = false;
   /// Of all blocks, on all ranks or on none. Only for methods that leaves_home() is true of.
   std::optional<SharedHomes> shared_homes = std::nullopt;
 };

@@ -15,7 +15,8 @@ constexpr std::int64_t kLineBytes = 64;
 WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int rank) {
   WindowBlocks window;
   for (const Block& block : redistribution_between(problem.from, problem.to, rank).sends) {
-    if (!serves(peers, problem, block.peer) || (problem.home && block.peer == rank)) continue;
+    const bool is_at_home = problem.home && !problem.window_has_all && block.peer == rank;
+    if (!serves(peers, problem, block.peer) || is_at_home) continue;
     const Arrangement arrangement = arrangement_between(
         problem.from, problem.to, block.box.extents(), problem.order, problem.element_bytes);
     window.blocks.push_back({block, arrangement.strides, window.field_bytes});
@@ -98,9 +99,9 @@ View SharedExchange::inbox(int unit, int block) const {
   return view_at(received_at_[static_cast<std::size_t>(block)], unit);
 }
 
-// Homes of one rank are in an array that others do not reach.
+// A home of one rank is in an array that others do not reach.
 std::vector<View> SharedExchange::places(int unit) const {
-  if (peers_ != Peers::all || problem_.home) return {};
+  if (peers_ != Peers::all || (problem_.home && !problem_.window_has_all)) return {};
   std::vector<View> places;
   if (const auto& homes = problem_.shared_homes) {
     for (const Home& home : homes->all)

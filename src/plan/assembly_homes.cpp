@@ -63,10 +63,10 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
   return homes;
 }
 
-// True when what exchange `number` brings is transformed in two passes, which need it in memory of
-// Weft's. In place in windows, where the next exchange takes it back, they are in two dimensions;
-// plans in place have other memory for that, with which they are faster (4096^2 r2c on 2 ranks: 35
-// instead of 45 ms).
+// True when what exchange `number` brings is transformed in two passes, which find homes only as
+// may_leave_home() tells. In place in windows, where the next exchange takes it back, they are in
+// two dimensions; plans in place have other memory for that, with which they are faster (4096^2 r2c
+// on 2 ranks: 35 instead of 45 ms).
 bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
   const Options& options = request.options;
   const std::vector<Hop>& hops = way(direction).hops;
@@ -93,8 +93,22 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
          is_faster_in_two_passes(n, element.precision);
 }
 
+// True when the block that stays on its rank in exchange `number` of `sequence` may wait in an
+// array of the user's although two passes follow: in what the call reads, or, in two dimensions,
+// where the result will be, if no exchange takes it back: the rows are stored there as the passes
+// need them.
+bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
+                                             std::size_t number) const {
+  const bool is_returned = std::ranges::any_of(
+      hops, [&](const Hop& later) { return later.returned == static_cast<int>(number); });
+  if (is_returned) return hops[number].action == 0;
+  const bool is_last = hops[number].action + 2 == sequence.actions.size();
+  return is_last && !request.options.in_place && hops[number].from.shape().size() == 2;
+}
+
 // For each exchange homes on every rank, or on none. One that stores blocks where an earlier one
-// loaded them has a home for its own if that one has.
+// loaded them has a home for its own if that one has. Where two passes go between them, which need
+// a place in the windows for all rows, either of them may have one.
 std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     Direction direction, const ExchangeMethod& method) const {
   const Sequence sequence =
@@ -103,17 +117,30 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
   std::vector<Homes> homes;
   for (const Hop& hop : way(direction).hops) {
     Homes mine;
-    const bool leaves_home = method.leaves_home() && !precedes_two_passes(direction, homes.size());
-    if (leaves_home && request.options.shared_arrays)
-      mine.all = shared_homes(direction, homes.size());
+    const std::size_t number = homes.size();
+    mine.precedes_two_passes = precedes_two_passes(direction, number);
+    if (method.leaves_home() && request.options.shared_arrays && !mine.precedes_two_passes)
+      mine.all = shared_homes(direction, number);
     if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
     Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
     mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
-    if (leaves_home && !mine.all)
-      mine.own = home_of(home_problem(sequence, hop.action, source, sink, comm.rank()));
+    const bool follows_two_passes = mine.returns && earlier->precedes_two_passes;
+    bool leaves_home = method.leaves_home() && !mine.all;
+    if (mine.precedes_two_passes)
+      leaves_home &= may_leave_home(sequence, way(direction).hops, number);
+    if (follows_two_passes) leaves_home &= hop.action + 1 == sequence.actions.size();
+    if (leaves_home) {
+      HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
+      problem.is_before_two_passes = mine.precedes_two_passes;
+      mine.own = home_of(problem);
+    }
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
-    if (mine.returns && !mine.own) earlier->own.reset();
-    if (mine.returns && !earlier->own) mine.own.reset();
+    if (follows_two_passes) {
+      mine.window_has_all = earlier->window_has_all = true;
+    } else if (mine.returns) {
+      if (!mine.own) earlier->own.reset();
+      if (!earlier->own) mine.own.reset();
+    }
     homes.push_back(std::move(mine));
   }
   return homes;

@@ -84,24 +84,22 @@ bool is_padded(const UserSide& side, int rank) {
   return side.layout.allocated_elements(rank) != side.layout.box(rank).volume();
 }
 
-// How much nearer to the beginning of its part of the result each part of a block lies than the one
-// before it, where parts of the result along `axis` are `step` bytes apart: where a complex element
-// ends, and a little more for long pencils that would meet in few places of the cache (2 ranks of a
-// Zen 4, r2c backward: 384^3 97 -> 83 ms, 288^3 40 -> 35; up to 256^3 it only costs, 2 %).
-std::int64_t drift_along(const HomeProblem& problem, int axis, std::int64_t step) {
+// True where parts along `axis`, `step` bytes apart, would meet in few places of the cache.
+bool compete(const HomeProblem& problem, int axis, std::int64_t step) {
   constexpr std::int64_t kPage = 4096;
-  constexpr std::int64_t kFewLines = 3 * 64;
   constexpr std::int64_t kLongPencil = 256;
   const State& state = problem.sequence.states[problem.hop];
-  return step % kPage == 0 && state.layout.shape()[axis] > kLongPencil
-             ? kFewLines
-             : step % state.element.bytes();
+  return step % kPage == 0 && state.layout.shape()[axis] > kLongPencil;
 }
 
 // The complex block `own` in the array of a real result: its part at each index of the axes that
 // the pass after it does not need as a whole lies where the result's part there will be, which is
-// stored when that has been loaded.
-std::optional<View> home_in_parts(const HomeProblem& problem, const Box& own) {
+// stored when that has been loaded; each a little nearer to the beginning of its part of the result
+// than the one before it, so that it begins where a complex element does, and parts of long pencils
+// that would compete by so many bytes (2 ranks of a Zen 4, r2c backward: 384^3 97 -> 83 ms, 288^3
+// 40 -> 35; up to 256^3 it only costs, 2 %).
+std::optional<View> home_in_parts(const HomeProblem& problem, const Box& own,
+                                  std::int64_t nearer_if_competing) {
   const Area result{problem.sink.view(problem.rank), problem.sink.element.bytes()};
   const std::int64_t element_bytes = problem.sequence.states[problem.hop].element.bytes();
   const std::vector<bool> inside = inside_axes(problem.sequence, problem.order, problem.hop + 1,
@@ -113,7 +111,8 @@ std::optional<View> home_in_parts(const HomeProblem& problem, const Box& own) {
   for (int axis = 0; axis < part.size(); ++axis) {
     if (inside[static_cast<std::size_t>(axis)]) continue;
     const std::int64_t step = result.view.strides[axis] * result.element_bytes;
-    const std::int64_t nearer = drift_along(problem, axis, step);
+    const std::int64_t nearer =
+        compete(problem, axis, step) ? nearer_if_competing : step % element_bytes;
     home.offset_bytes += (own.lower[axis] - result.view.box.lower[axis]) * step;
     drift += (own.extent(axis) - 1) * nearer;
     steps[axis] = (step - nearer) / element_bytes;
@@ -158,7 +157,9 @@ std::optional<View> home_beside_elements(const HomeProblem& problem, const Box& 
     at_end = home_at_end(array, own, problem.order, arranged(problem, slice), element.bytes());
   }
   if (at_end || problem.sink.element == element) return at_end;
-  return home_in_parts(problem, own);
+  constexpr std::int64_t kFewLines = 3 * 64;
+  const std::optional<View> spread = home_in_parts(problem, own, kFewLines);
+  return spread ? spread : home_in_parts(problem, own, 0);
 }
 
 // All that a rank receives, as it lies in the array of a real result, dense: slices of the result
@@ -191,8 +192,9 @@ const UserSide* side_of_homes(const HomeProblem& problem, bool wait_in_input) {
   const bool in_source =
       wait_in_input || (in_place && sink.element != problem.sequence.states[problem.hop].element);
   const UserSide& side = in_source ? source : sink;
-  if (side.layout.order() != problem.order || loads_long_pencils(problem.sequence, problem.hop))
-    return nullptr;
+  const bool is_slow =
+      !problem.is_before_two_passes && loads_long_pencils(problem.sequence, problem.hop);
+  if (side.layout.order() != problem.order || is_slow) return nullptr;
   if (in_place && !rows_coincide(source, sink, problem.order.back(), problem.rank)) return nullptr;
   return &side;
 }

@@ -19,8 +19,9 @@ struct HomeProblem {
   UserSide sink;           ///< likewise
   int rank = 0;
   int fields = 1;
-  bool in_order = false;  ///< see ProgramProblem
-  Footprint footprint;    ///< of the user's arrays
+  bool in_order = false;              ///< see ProgramProblem
+  bool is_before_two_passes = false;  ///< which transform what is brought
+  Footprint footprint;                ///< of the user's arrays
 };
 
 /// The home of the block that stays on the rank; none where storing it there would spoil what is

@@ -29,6 +29,8 @@ struct AnyPlan::Implementation {
     std::optional<Home> own;         ///< of the block that stays on this rank
     std::optional<SharedHomes> all;  ///< of all blocks
     bool returns = false;            ///< see ExchangeProblem
+    bool window_has_all = false;     ///< likewise
+    bool precedes_two_passes = false;
   };
 
   struct OneWay {
@@ -116,6 +118,8 @@ struct AnyPlan::Implementation {
     return request.options.threads == 1 && request.options.chunks == 1;
   }
   bool precedes_two_passes(Direction direction, std::size_t number) const;
+  bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
+                      std::size_t number) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,
                            const UserSide& sink, int rank) const;

@@ -27,6 +27,10 @@ Boxes boxes_of(const std::vector<Port>& ports) {
   return boxes;
 }
 
+bool lies_in(const Port& port, const std::vector<Port>& places) {
+  return share_a_slot(std::vector{port}, places);
+}
+
 // True when all boxes begin and end at multiples of `step` along `axis`.
 bool can_be_cut(const Boxes& boxes, int axis, std::int64_t step) {
   return std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) {
@@ -50,10 +54,13 @@ std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageS
   return factors_of(spec.n, boxes_of(sources), boxes_of(spec.sinks), spec.axis);
 }
 
-// Of rows that a stage before reorders: by what all ranks know.
+// Of rows that a stage before reorders: by what all ranks know, if it does so in memory of others.
 std::optional<Factors> factors_of(const Predecessor& before, const StageSpec& spec) {
-  const Boxes boxes = boxes_of(before.places);
-  return factors_of(spec.n, boxes, boxes, spec.axis);
+  const Boxes places = boxes_of(before.places);
+  Boxes blocks = places;
+  for (const Port& source : spec.sources)
+    if (!lies_in(source, before.places)) blocks.push_back(source.view.box);
+  return factors_of(spec.n, blocks, places, spec.axis);
 }
 
 // The extents with `axis` and another one behind it in its place.
@@ -105,6 +112,22 @@ bool are_of_weft(const std::vector<Port>& ports) {
   return std::none_of(ports.begin(), ports.end(), is_of_user);
 }
 
+// True when `stage` stores each element that it loads from the places where it was, if it stores
+// it there, and nothing over others that it loads.
+bool stays_in_place(const StageSpec& spec, const std::vector<Port>& places) {
+  const std::int64_t bytes = spec.source_element.bytes();
+  if (spec.sink_element != spec.source_element) return false;
+  for (const Port& source : spec.sources)
+    for (const Port& sink : spec.sinks) {
+      if (source.view.slot != sink.view.slot) continue;
+      const Box both = intersect(source.view.box, sink.view.box);
+      if (!lies_in(source, places) ||
+          (!both.empty() && part_of(source.view, both, bytes) != part_of(sink.view, both, bytes)))
+        return false;
+    }
+  return true;
+}
+
 /// Where the first pass leaves its results.
 enum class Between { sources, sinks, work };
 
@@ -145,7 +168,7 @@ bool can_reorder(const Predecessor& before, const Stage& stage) {
   const StageSpec& spec = stage.spec();
   const int dimensions = before.places.front().view.box.dimensions();
   if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
-      spec.source_box.dimensions() != dimensions || !same_views(spec.sources, spec.sinks) ||
+      spec.source_box.dimensions() != dimensions || !stays_in_place(spec, before.places) ||
       rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0 ||
       share_a_slot(rows.sources, before.places))
     return false;
@@ -182,13 +205,30 @@ class Cutter {
   std::vector<Port> sinks(const std::vector<Port>& ports) const {
     return each_cut(ports, [&](View& view) { cut_fast_first(view, axis_, factors_.a); });
   }
+  /// Sources, but that rows of those in `places` are where row j1 + a j2 of the places lies.
+  std::vector<Port> reordered(const std::vector<Port>& ports, const std::vector<Port>& places,
+                              std::int64_t element_bytes) const {
+    std::vector<Port> result;
+    for (const Port& port : sources(ports))
+      if (!lies_in(port, places)) result.push_back(port);
+    for (const Port& place : sinks(places))
+      for (const Port& port : sources(ports)) {
+        const Box both = intersect(place.view.box, port.view.box);
+        if (both.empty() || !lies_in(port, places)) continue;
+        result.push_back(place);
+        result.back().view = part_of(place.view, both, element_bytes);
+        result.back().chunk = port.chunk;
+      }
+    return with_joined_blocks(result, element_bytes);
+  }
 
  private:
   int axis_;
   Factors factors_;
 };
 
-// `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies.
+// `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies, but for blocks that it
+// stores elsewhere.
 Stage reordered(const Stage& stage, const std::vector<Port>& places, int axis,
                 const Cutter& cutter) {
   StageSpec spec = stage.spec();
@@ -197,16 +237,7 @@ Stage reordered(const Stage& stage, const std::vector<Port>& places, int axis,
   cutter.cut_box(spec.source_box);
   cutter.cut_box(spec.sink_box);
   spec.sources = cutter.sources(spec.sources);
-  const int chunk = spec.sinks.front().chunk;
-  spec.sinks.clear();
-  for (Port place : cutter.sinks(places)) {
-    const Box mine = intersect(place.view.box, spec.sink_box);
-    if (mine.empty()) continue;
-    place.view = part_of(place.view, mine, spec.sink_element.bytes());
-    place.chunk = chunk;
-    spec.sinks.push_back(place);
-  }
-  spec.sinks = with_joined_blocks(spec.sinks, spec.sink_element.bytes());
+  spec.sinks = cutter.reordered(spec.sinks, places, spec.sink_element.bytes());
   return Stage(std::move(spec));
 }
 
@@ -232,7 +263,9 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   }
   const Between place = between(first, reorders);
   const std::vector<Port> sinks = cutter.sinks(first.sinks);
-  first.sources = reorders ? cutter.sinks(first.sources) : cutter.sources(first.sources);
+  first.sources = reorders
+                      ? cutter.reordered(first.sources, before.places, first.source_element.bytes())
+                      : cutter.sources(first.sources);
   first.sinks = without_chunks(place == Between::sources ? first.sources : sinks);
   std::int64_t work_bytes = 0;
   if (place == Between::work)

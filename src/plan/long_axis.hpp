@@ -30,8 +30,9 @@ struct Predecessor {
   std::vector<Port> places;  ///< all memory that they may lie in, also in windows of peers
 };
 
-/// True when `before` can store the rows that `stage` transforms in place as two passes need them:
-/// row j = b j1 + j2 where row j1 + a j2 of the result will be.
+/// True when `before` can store the rows that `stage` transforms in place, as far as they lie in
+/// the places, as two passes need them: row j = b j1 + j2 where row j1 + a j2 of the result will
+/// be.
 bool can_reorder(const Predecessor& before, const Stage& stage);
 
 /// True when `stage` can be done in two passes: its engine takes rows of lanes, and its blocks can

@@ -370,13 +370,17 @@ Predecessor Program::before_exchange(std::size_t link) {
   if (link == 0 || chunks > 1 || links[link].passes.size() != 1 || links[link - 1].passes.empty())
     return {};
   const Exchange& brings = *links[link - 1].exchange;
-  const Exchange* const returns = links[link].exchange.get();
-  const std::vector<View> places = brings.places(0);
-  if (!returns || places != returns->places(0)) return {};
   Predecessor before;
-  const std::vector<View> next_field = fields > 1 ? brings.places(1) : places;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    before.places.push_back({places[i], next_field[i].offset_bytes - places[i].offset_bytes, -1});
+  if (const Exchange* const returns = links[link].exchange.get()) {
+    const std::vector<View> places = brings.places(0);
+    if (places != returns->places(0)) return {};
+    const std::vector<View> next_field = fields > 1 ? brings.places(1) : places;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      before.places.push_back({places[i], next_field[i].offset_bytes - places[i].offset_bytes, -1});
+  } else {
+    const StageSpec& spec = links[link].passes.front().stages.front().spec();
+    if (share_a_slot(spec.sources, spec.sinks)) before.places = spec.sinks;
+  }
   Stage& last = links[link - 1].passes.back().stages.back();
   before.stage = last.needs_no_tile() ? nullptr : &last;
   return before;
@@ -394,8 +398,9 @@ std::vector<std::int64_t> Program::undivided_passes() {
       const auto gains = [&] {
         return is_faster_in_two_passes(spec.n, spec.sink_element.precision);
       };
-      const bool reorders = can_reorder(before_exchange(number), stage) &&
-                            (is_idle || (stage.needs_no_tile() && gains()));
+      const bool is_indifferent = is_idle && !links[number].exchange;  // no rows of it elsewhere
+      const bool reorders = is_indifferent || (can_reorder(before_exchange(number), stage) &&
+                                               (is_idle || (stage.needs_no_tile() && gains())));
       undivided.push_back(reorders ? 0 : 1);
       const bool divides =
           can_take_two_passes(stage, before_within_link(before, stage), in_place) && gains();

@@ -78,7 +78,8 @@ struct Program {
 
  private:
   /// The last pass before the exchange before link `link`, if that has one pass, whose results go
-  /// back to where the exchange has brought them from: all ranks' rows are in windows then.
+  /// back to where the exchange has brought them from, all ranks' rows being in windows then; or to
+  /// the array in which what stays on the rank has waited.
   Predecessor before_exchange(std::size_t link);
 };
 

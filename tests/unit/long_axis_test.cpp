@@ -163,77 +163,167 @@ TEST(TwoPasses, FollowRowsInPlace) {
     }
 }
 
-// Two ranks, each with half of the rows first and some of the lanes then, which lie in the windows
-// of both: each stores its rows in another order, into both windows, even if it has no lanes then.
-TEST(TwoPasses, FollowRowsOfAllRanksInTheirWindows) {
-  constexpr std::int64_t n = 512;
-  constexpr std::int64_t lanes = 40;
-  for (const std::int64_t cut : {16, 40}) {
-    const StageCase rows{.shape = {n, lanes}, .axis = 1};
-    const StageCase columns{.shape = {n, lanes}, .axis = 0, .factor = 0.5};
-    const Element element{Precision::double_, true};
-    std::vector<Memory> inputs;
-    std::vector<Memory> windows;
-    std::vector<Port> places;
-    std::vector<test::Field> signal;
+/// Where the block that stays on its rank waits for the two passes, and where it is after them.
+enum class Stays { in_window, in_window_then_result, in_input_then_window, in_result };
+
+// Two ranks, each with half of the rows first and `cut` of the lanes, or those after them, then.
+// Each stores its rows in another order, into the windows of both, if they go back to where they
+// come from, even if it has no lanes then; else what stays on it into its result.
+class TwoRanks {
+ public:
+  TwoRanks(std::int64_t cut, Stays stays) : stays_(stays), factor_(0.5) {
     for (int field = 0; field < test::kFields; ++field)
-      signal.push_back(test::sampled(rows.shape, field, true));
+      signal_.push_back(test::sampled(kShape, field, true));
     for (const int rank : {0, 1}) {
-      const std::int64_t first = rank * n / 2;
-      const std::int64_t last = first + n / 2;
-      inputs.emplace_back(kSlotInput, element, std::vector<Box>{{{first, 0}, {last, lanes}}},
-                          std::vector{0, 1});
-      windows.emplace_back(
-          kWindowSlot + rank, element,
-          std::vector<Box>{{{first, 0}, {last, cut}}, {{first, cut}, {last, lanes}}},
-          std::vector{0, 1});
+      const Box rows{{rank * kRows / 2, 0}, {(rank + 1) * kRows / 2, kLanes}};
+      const Box lanes = rank == 0 ? Box{{0, 0}, {kRows, cut}} : Box{{0, cut}, {kRows, kLanes}};
+      const Box peers = rank == 0 ? Box{{0, cut}, {kRows, kLanes}} : Box{{0, 0}, {kRows, cut}};
+      const Box own = intersect(rows, lanes);
+      ranks_.push_back({.lanes = lanes,
+                        .input = memory(kSlotInput, rows),
+                        .sent = memory(kWindowSlot + rank, intersect(rows, peers)),
+                        .kept = memory(kWindowSlot + 2 + rank, own),
+                        .result = memory(kSinkSlot, stays == Stays::in_result ? lanes : own)});
       for (int field = 0; field < test::kFields; ++field)
-        inputs.back().fill(field, signal[static_cast<std::size_t>(field)]);
-      for (const Port& port : windows.back().ports()) places.push_back(port);
+        ranks_.back().input.fill(field, signal_[static_cast<std::size_t>(field)]);
     }
+  }
+
+  void run() {
     std::vector<Stage> before;
-    std::vector<Stage> after;
-    for (const int rank : {0, 1}) {
-      const Box mine = inputs[static_cast<std::size_t>(rank)].ports().front().view.box;
-      StageSpec along_rows = spec_of(rows, mine, mine);
-      along_rows.sources = inputs[static_cast<std::size_t>(rank)].ports();
-      along_rows.sinks = windows[static_cast<std::size_t>(rank)].ports();
-      before.emplace_back(along_rows);
-      const Box tall = rank == 0 ? Box{{0, 0}, {n, cut}} : Box{{0, cut}, {n, lanes}};
-      StageSpec along_columns = spec_of(columns, tall, tall);
-      for (const Port& port : places)
-        if (!intersect(port.view.box, tall).empty()) along_columns.sources.push_back(port);
-      along_columns.sinks = along_columns.sources;
-      along_columns.keep_source = false;
-      Stage stage(along_columns);
+    for (Rank& rank : ranks_) before.emplace_back(stage_before(rank));
+    std::vector<std::vector<Stage>> after;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      Stage stage(stage_after(rank));
       stage.use_engine(engine_named("weft"), 1);
-      const Predecessor predecessor{&before.back(), places};
-      ASSERT_TRUE(can_reorder(predecessor, stage));
+      const Predecessor predecessor{&before[rank], places(rank)};
+      ASSERT_EQ(can_reorder(predecessor, stage), !predecessor.places.empty());
       auto [first, second, work_bytes] = in_two_passes(stage, predecessor);
       EXPECT_EQ(work_bytes, 0);
-      after.push_back(std::move(first));
-      after.push_back(std::move(second));
+      after.emplace_back();
+      after.back().push_back(std::move(first));
+      after.back().push_back(std::move(second));
     }
-    const auto run = [&](Stage& stage, std::size_t rank) {
-      std::vector<std::byte*> bases(kSlots + 1, nullptr);
-      bases[kSlotInput] = inputs[rank].base();
-      bases[kWindowSlot] = windows[0].base();
-      bases[kWindowSlot + 1] = windows[1].base();
-      stage.use_engine(engine_named("weft"), 1);
-      test::run_all(stage, bases, test::kFields);
-      finish_streaming();
-    };
     for (std::size_t rank = 0; rank < 2; ++rank) run(before[rank], rank);
-    for (std::size_t stage = 0; stage < 4; ++stage) run(after[stage], stage / 2);
-    for (int field = 0; field < test::kFields; ++field) {
-      const test::Field half =
-          test::direct_sum(signal[static_cast<std::size_t>(field)], 1, -1, lanes);
-      const test::Field expected = test::direct_sum(half, 0, -1, n);
-      for (Memory& window : windows)
-        window.expect(field, expected, columns.factor, largest_error(columns, expected));
-    }
-    for (Memory& window : windows) window.expect_untouched_beside_elements();
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      for (Stage& stage : after[rank]) run(stage, rank);
   }
+
+  void expect() {
+    const StageCase columns{.shape = kShape, .axis = 0, .factor = factor_};
+    for (int field = 0; field < test::kFields; ++field) {
+      const test::Field& signal = signal_[static_cast<std::size_t>(field)];
+      const test::Field rows = copies() ? signal : test::direct_sum(signal, 1, -1, kLanes);
+      const test::Field expected = test::direct_sum(rows, 0, -1, kRows);
+      const long double error = largest_error(columns, expected);
+      for (Rank& rank : ranks_) {
+        if (stays_ != Stays::in_result) rank.sent.expect(field, expected, factor_, error);
+        const bool in_window = stays_ == Stays::in_window || stays_ == Stays::in_input_then_window;
+        (in_window ? rank.kept : rank.result).expect(field, expected, factor_, error);
+        rank.input.expect(field, signal, 1, 0);
+      }
+    }
+    for (Rank& rank : ranks_)
+      for (Memory* memory : {&rank.sent, &rank.kept, &rank.result})
+        memory->expect_untouched_beside_elements();
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 512;
+  static constexpr std::int64_t kLanes = 40;
+  inline static const Shape kShape{kRows, kLanes};
+
+  struct Rank {
+    Box lanes;
+    Memory input;
+    Memory sent;    ///< to the peer
+    Memory kept;    ///< the window's place for what stays
+    Memory result;  ///< of what stays, or of all lanes
+  };
+
+  static Memory memory(int slot, const Box& box) {
+    return Memory(slot, {Precision::double_, true}, {box}, {0, 1});
+  }
+  static std::vector<Port> part(const Memory& memory, const Box& box) {
+    std::vector<Port> ports = memory.ports();
+    for (Port& port : ports) port.view = part_of(port.view, box, 16);
+    return ports;
+  }
+  bool copies() const { return stays_ == Stays::in_input_then_window; }
+
+  Box own(const Rank& rank) const {
+    return intersect(rank.input.ports().front().view.box, rank.lanes);
+  }
+  // What stays on the rank, as it waits.
+  std::vector<Port> waiting(const Rank& rank) const {
+    if (own(rank).empty()) return {};
+    if (stays_ == Stays::in_input_then_window) return part(rank.input, own(rank));
+    return stays_ == Stays::in_result ? part(rank.result, own(rank)) : rank.kept.ports();
+  }
+
+  std::vector<Port> places(std::size_t rank) const {
+    std::vector<Port> all;
+    if (stays_ == Stays::in_result) return ranks_[rank].result.ports();
+    for (const Rank& host : ranks_)
+      for (const Memory* memory : {&host.sent, &host.kept})
+        for (const Port& port : memory->ports()) all.push_back(port);
+    return all;
+  }
+
+  StageSpec stage_before(const Rank& rank) const {
+    const Box mine = rank.input.ports().front().view.box;
+    StageSpec spec = test::spec_of({.shape = kShape, .axis = 1}, mine, mine);
+    spec.transforms = !copies();
+    spec.sources = rank.input.ports();
+    spec.sinks = waiting(rank);
+    for (const Port& port : rank.sent.ports()) spec.sinks.push_back(port);
+    return spec;
+  }
+
+  StageSpec stage_after(std::size_t number) const {
+    const Rank& rank = ranks_[number];
+    StageSpec spec =
+        test::spec_of({.shape = kShape, .axis = 0, .factor = factor_}, rank.lanes, rank.lanes);
+    spec.sources = waiting(rank);
+    spec.sinks = stays_ == Stays::in_window_then_result || stays_ == Stays::in_result
+                     ? rank.result.ports()
+                     : rank.kept.ports();
+    for (const Port& port : ranks_[1 - number].sent.ports()) {
+      spec.sources.push_back(port);
+      if (stays_ != Stays::in_result) spec.sinks.push_back(port);
+    }
+    spec.keep_source = copies();
+    return spec;
+  }
+
+  void run(Stage& stage, std::size_t rank) {
+    std::vector<std::byte*> bases(kSlots + 4, nullptr);
+    bases[kSlotInput] = ranks_[rank].input.base();
+    bases[kSinkSlot] = ranks_[rank].result.base();
+    for (std::size_t host = 0; host < 2; ++host) {
+      bases[kWindowSlot + host] = ranks_[host].sent.base();
+      bases[kWindowSlot + 2 + host] = ranks_[host].kept.base();
+    }
+    if (stage.spec().transforms) stage.use_engine(engine_named("weft"), 1);
+    test::run_all(stage, bases, test::kFields);
+    finish_streaming();
+  }
+
+  Stays stays_;
+  double factor_;
+  std::vector<test::Field> signal_;
+  std::vector<Rank> ranks_;
+};
+
+TEST(TwoPasses, FollowRowsOfAllRanks) {
+  for (const std::int64_t cut : {16, 40})
+    for (const Stays stays : {Stays::in_window, Stays::in_window_then_result,
+                              Stays::in_input_then_window, Stays::in_result}) {
+      SCOPED_TRACE(::testing::Message() << cut << " lanes, " << static_cast<int>(stays));
+      TwoRanks ranks(cut, stays);
+      ranks.run();
+      ranks.expect();
+    }
 }
 
 TEST(TwoPasses, NeedBlocksThatCanBeCut) {
