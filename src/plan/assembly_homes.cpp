@@ -73,7 +73,7 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
   const auto takes_back = [&](const Hop& hop) { return hop.returned == static_cast<int>(number); };
   if (options.chunks > 1 || (options.engine != "auto" && options.engine != "weft")) return false;
   if (std::any_of(hops.begin(), hops.end(), takes_back) &&
-      (options.in_place || options.shared_arrays || hops[number].from.shape().size() != 2))
+      (options.shared_arrays || hops[number].from.shape().size() != 2))
     return false;
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);

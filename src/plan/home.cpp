@@ -80,6 +80,13 @@ bool is_before_slices_in_order(const HomeProblem& problem) {
          problem.sequence.actions.size() == problem.hop + 3;
 }
 
+// Likewise for rows of two dimensions.
+bool is_before_rows_in_order(const HomeProblem& problem) {
+  const auto& actions = problem.sequence.actions;
+  return problem.in_order && actions.size() == problem.hop + 2 && problem.order.size() == 2 &&
+         actions.back().axis == problem.order.back();
+}
+
 bool is_padded(const UserSide& side, int rank) {
   return side.layout.allocated_elements(rank) != side.layout.box(rank).volume();
 }
@@ -151,7 +158,8 @@ std::optional<View> home_beside_elements(const HomeProblem& problem, const Box& 
   const Area array{problem.sink.view(problem.rank), problem.sink.element.bytes()};
   const Box& whole = array.view.box;
   std::optional<View> at_end;
-  if (is_before_slices_in_order(problem) && own != whole && !stays_in_cache(problem, own, whole)) {
+  const bool in_order = is_before_slices_in_order(problem) || is_before_rows_in_order(problem);
+  if (in_order && own != whole && !stays_in_cache(problem, own, whole)) {
     Extents slice = own.extents();
     slice[problem.order.front()] = 1;
     at_end = home_at_end(array, own, problem.order, arranged(problem, slice), element.bytes());

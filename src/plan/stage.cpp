@@ -248,9 +248,12 @@ bool Stage::may_store_early(const std::vector<int>& ordered) const {
                                 areas_of(spec_.sinks, spec_.sink_element), inside, ordered);
 }
 
-// Tiles of a slice follow one another along their lanes: one thread takes all.
+// Tiles of a slice follow one another along their lanes: one thread takes all. So do those of two
+// dimensions, where it takes slices in their order.
 std::vector<int> Stage::ordered_axes() const {
-  if (spec_.slice_axis < 0 || lane_axis_ < 0) return {};
+  const bool is_one_slice = spec_.slices_in_order && spec_.source_box.dimensions() == 2;
+  if ((spec_.slice_axis < 0 && !is_one_slice) || lane_axis_ < 0) return {};
+  if (spec_.slice_axis < 0) return {lane_axis_};
   if (spec_.slices_in_order) return {spec_.slice_axis, lane_axis_};
   return {lane_axis_};
 }
