@@ -2,6 +2,7 @@
 // the same on all ranks.
 #include <algorithm>
 
+#include "base/cache.hpp"
 #include "plan/implementation.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/overlap.hpp"
@@ -65,8 +66,7 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
 
 // True when what exchange `number` brings is transformed in two passes, which find homes only as
 // may_leave_home() tells. In place in windows, where the next exchange takes it back, they are in
-// two dimensions; plans in place have other memory for that, with which they are faster (4096^2 r2c
-// on 2 ranks: 35 instead of 45 ms).
+// two dimensions.
 bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
   const Options& options = request.options;
   const std::vector<Hop>& hops = way(direction).hops;
@@ -93,17 +93,30 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
          is_faster_in_two_passes(n, element.precision);
 }
 
+// True when the second of two passes along `axis`, which goes in place over rows of `side` that are
+// far apart, would find more of them in the same lines of the cache than it can go through fast (64
+// rows gain there, but 128 do not: 16384^2 r2c on 2 ranks of a Zen 4 399 -> 470 ms).
+bool AnyPlan::Implementation::displaces_rows(const UserSide& side, int axis) const {
+  constexpr std::int64_t kMostRows = 64;
+  const std::int64_t step = side.layout.strides(comm.rank())[axis] * side.element.bytes();
+  const std::int64_t n = side.layout.shape()[axis];
+  return step % kCompetingDistance == 0 &&
+         rows_in_passes(n, side.element.precision).back() > kMostRows;
+}
+
 // True when the block that stays on its rank in exchange `number` of `sequence` may wait in an
 // array of the user's although two passes follow: in what the call reads, or, in two dimensions,
 // where the result will be, if no exchange takes it back: the rows are stored there as the passes
 // need them.
 bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
-                                             std::size_t number) const {
+                                             std::size_t number, const UserSide& sink) const {
+  const std::size_t action = hops[number].action;
   const bool is_returned = std::ranges::any_of(
       hops, [&](const Hop& later) { return later.returned == static_cast<int>(number); });
-  if (is_returned) return hops[number].action == 0;
-  const bool is_last = hops[number].action + 2 == sequence.actions.size();
-  return is_last && !request.options.in_place && hops[number].from.shape().size() == 2;
+  if (is_returned) return action == 0;
+  return action + 2 == sequence.actions.size() && !request.options.in_place &&
+         hops[number].from.shape().size() == 2 &&
+         !displaces_rows(sink, sequence.actions[action + 1].axis);
 }
 
 // For each exchange homes on every rank, or on none. One that stores blocks where an earlier one
@@ -127,7 +140,7 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     const bool follows_two_passes = mine.returns && earlier->precedes_two_passes;
     bool leaves_home = method.leaves_home() && !mine.all;
     if (mine.precedes_two_passes)
-      leaves_home &= may_leave_home(sequence, way(direction).hops, number);
+      leaves_home &= may_leave_home(sequence, way(direction).hops, number, sink);
     if (follows_two_passes) leaves_home &= hop.action + 1 == sequence.actions.size();
     if (leaves_home) {
       HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());

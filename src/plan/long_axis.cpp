@@ -38,14 +38,16 @@ bool can_be_cut(const Boxes& boxes, int axis, std::int64_t step) {
   });
 }
 
-// The factors of n that are nearest to each other.
+// The factors of n that are nearest to each other, the larger one first: the second pass is the one
+// that may work in place on rows of users that are far apart (8192^2 c2c, 1 rank with 2 threads of
+// a Zen 4, 128 rows and then 64 instead of 64 and then 128: 133 -> 117 ms).
 std::optional<Factors> factors_of(std::int64_t n, const Boxes& before, const Boxes& after,
                                   int axis) {
   std::optional<Factors> best;
   for (std::int64_t a = kFewestRows; a * kFewestRows <= n; ++a) {
     if (n % a != 0) continue;
     const std::int64_t b = n / a;
-    if (best && std::max(a, b) >= std::max(best->a, best->b)) continue;
+    if (best && std::max(a, b) > std::max(best->a, best->b)) continue;
     if (can_be_cut(before, axis, b) && can_be_cut(after, axis, a)) best = {a, b};
   }
   return best;
