@@ -119,7 +119,7 @@ class Builder {
       const Ports sink = final ? after : handover(at, next, last, source, after);
       if (final && !may_overwrite(source, sink, at, next)) {
         const State& state = sequence_.states[next];
-        Ports work = work_ports(state.layout.box(problem_.rank), state.element);
+        Ports work = work_ports({state.layout.box(problem_.rank)}, state.element);
         add_pass(at, next, source, work);
         source = work;
         add_pass(last, last, source, sink);
@@ -156,18 +156,27 @@ class Builder {
       if (const auto place = place_in_real(state.layout.box(problem_.rank), state.element.bytes(),
                                            after, order_)) {
         const Ports room{place->room};
-        if (may_overwrite(source, room, at, next) && may_overwrite(room, after, next, last))
-          return {place->room, work_ports(place->rest, state.element).front()};
+        if (may_overwrite(source, room, at, next) && may_overwrite(room, after, next, last)) {
+          Ports ports = work_ports(place->rest, state.element);
+          ports.insert(ports.begin(), place->room);
+          return ports;
+        }
       }
-    return work_ports(state.layout.box(problem_.rank), state.element);
+    return work_ports({state.layout.box(problem_.rank)}, state.element);
   }
 
-  Ports work_ports(const Box& box, const Element& element) {
+  Ports work_ports(const std::vector<Box>& boxes, const Element& element) {
+    constexpr std::int64_t kLine = 64;
     const std::int64_t bytes = element.bytes();
-    const Arrangement arrangement = spread_planes(box.extents(), order_, bytes);
-    if (!box.empty())
-      program_.work_bytes = std::max(program_.work_bytes, arrangement.elements * bytes);
-    return {{View{kSlotWork, 0, box, arrangement.strides}, 0, -1}};
+    Ports ports;
+    std::int64_t end = 0;
+    for (const Box& box : boxes) {
+      const Arrangement arrangement = spread_planes(box.extents(), order_, bytes);
+      ports.push_back({View{kSlotWork, end, box, arrangement.strides}, 0, -1});
+      if (!box.empty()) end += (arrangement.elements * bytes + kLine - 1) / kLine * kLine;
+    }
+    program_.work_bytes = std::max(program_.work_bytes, end);
+    return ports;
   }
 
   // True when a pass from `source` to `sink` overwrites nothing that it has still to load.

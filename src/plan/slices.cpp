@@ -101,7 +101,6 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   const View& view = real.front().view;
   const int slice = order[0];
   const int row = order[1];
-  if (!stays_in_cache(element_bytes * box.volume() / box.extent(slice))) return std::nullopt;
   const Extents dense = dense_strides(view.box.extents(), order);
   Extents strides = dense_strides(box.extents(), order);
   for (const int axis : order)
@@ -115,12 +114,20 @@ std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_by
   const std::int64_t rows = (dense[slice] * real_bytes - first) / (element_bytes * strides[row]);
   if (rows <= 0 || rows >= box.extent(row)) return std::nullopt;
   strides[slice] = view.strides[slice] / 2;
-  PlaceInReal place{real.front(), box};
+  const std::int64_t slices = box.extent(slice);
+  const bool all = stays_in_cache(element_bytes * box.volume() / slices);
+  const std::int64_t first_there = all ? box.lower[slice] : box.upper[slice] - slices / 8;
+  Box elsewhere = box;
+  Box there = box;
+  elsewhere.upper[slice] = there.lower[slice] = first_there;
+  if (there.empty()) return std::nullopt;
+  Box rest = there;
+  there.upper[row] = rest.lower[row] = box.lower[row] + rows;
+  const View whole{view.slot, view.offset_bytes + first, box, strides};
+  PlaceInReal place{real.front(), {rest}};
+  if (!elsewhere.empty()) place.rest.insert(place.rest.begin(), elsewhere);
   place.room.chunk = -1;
-  place.room.view.box = box;
-  place.room.view.strides = strides;
-  place.room.view.offset_bytes += first;
-  place.room.view.box.upper[row] = place.rest.lower[row] = box.lower[row] + rows;
+  place.room.view = part_of(whole, there, element_bytes);
   return place;
 }
 

@@ -67,13 +67,14 @@ std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vect
 
 /// Where complex slices of `box`, with elements of so many bytes, may lie in the real array that
 /// they become in the end: `room` is there, and `rest` what no slice has room for. For three
-/// dimensions and more, if the slices of the array have no gaps and what is loaded of one stays in
-/// the cache until its result is stored. (r2c backward out of place, 1 rank with 2 threads, needs
-/// no local array then: 256^3 29.7 -> 27.8 ms, 128^3 3.4 -> 3.0, with slices as large as half the
-/// cache 32.0 -> 29.9, as three fifths of it 384^3 113 -> 96; but larger than it 131 -> 147.)
+/// dimensions and more, if the slices of the array have no gaps. (r2c backward out of place, 1 rank
+/// with 2 threads, needs no local array then: 256^3 29.7 -> 27.8 ms, 128^3 3.4 -> 3.0, with slices
+/// as large as half the cache 32.0 -> 29.9, as three fifths of it 384^3 113 -> 96.) Where what is
+/// loaded of one does not stay in the cache until its result is stored, that is slower (131 ->
+/// 147), so only the last eighth of them lies there, for the plan to need less than a local array.
 struct PlaceInReal {
   Port room;
-  Box rest;
+  std::vector<Box> rest;
 };
 std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
                                          const std::vector<Port>& real,

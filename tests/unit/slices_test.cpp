@@ -81,7 +81,7 @@ TEST(Slices, OfARealResultLieInItButForRowsWithoutRoom) {
   EXPECT_EQ(place->room.view, (View{1, 0, {{0, 0, 0}, {4, 6, 4}}, {25, 4, 1}}));
   EXPECT_EQ(place->room.field_bytes, 7);
   EXPECT_EQ(place->room.chunk, -1);
-  EXPECT_EQ(place->rest, (Box{{0, 6, 0}, {4, 8, 4}}));
+  EXPECT_EQ(place->rest, (std::vector<Box>{{{0, 6, 0}, {4, 8, 4}}}));
 }
 
 TEST(Slices, OfARealResultDriftInItWhereItsSlicesCutComplexNumbers) {
@@ -90,7 +90,7 @@ TEST(Slices, OfARealResultDriftInItWhereItsSlicesCutComplexNumbers) {
   const auto place = place_in_real(box, 16, real_array(49), {0, 1, 2});
   ASSERT_TRUE(place.has_value());
   EXPECT_EQ(place->room.view, (View{1, 32, {{0, 0, 0}, {4, 5, 4}}, {24, 4, 1}}));
-  EXPECT_EQ(place->rest, (Box{{0, 5, 0}, {4, 8, 4}}));
+  EXPECT_EQ(place->rest, (std::vector<Box>{{{0, 5, 0}, {4, 8, 4}}}));
   EXPECT_TRUE(
       may_overwrite({place->room.view, 16}, {real_array(49)[0].view, 8}, {false, true, true}));
 }
@@ -102,8 +102,18 @@ TEST(Slices, OfARealResultDoNotLieInItWhereTheyDoNotFit) {
   with_gaps[0].view.strides = {56, 7, 1};
   EXPECT_FALSE(place_in_real(box, 16, with_gaps, {0, 1, 2}));
   EXPECT_FALSE(place_in_real({{0, 0, 0}, {4, 8, 0}}, 16, real_array(50), {0, 1, 2}));
+}
+
+TEST(Slices, OfARealResultThatDoNotStayInTheCacheAreTheLastEighthInIt) {
   const std::int64_t large = second_level_cache_bytes() / 4;
-  EXPECT_FALSE(place_in_real(box, large, real_array(50), {0, 1, 2}));
+  EXPECT_FALSE(place_in_real({{0, 0, 0}, {4, 8, 4}}, large, real_array(50), {0, 1, 2}));
+  std::vector<Port> longer = real_array(50);
+  longer[0].view.box.upper[0] = 24;
+  const auto place = place_in_real({{0, 0, 0}, {24, 8, 4}}, large, longer, {0, 1, 2});
+  ASSERT_TRUE(place.has_value());
+  const Box last{{21, 0, 0}, {24, 6, 4}};
+  EXPECT_EQ(place->room.view, (View{1, 21 * 25 * large, last, {25, 4, 1}}));
+  EXPECT_EQ(place->rest, (std::vector<Box>{{{0, 0, 0}, {21, 8, 4}}, {{21, 6, 0}, {24, 8, 4}}}));
 }
 
 TEST(Slices, AndResultsStayInACacheThatHoldsThem) {
