@@ -132,7 +132,7 @@ def over_floor(section: Section) -> Values:
             yield best["min_s"] / max(row["min_s"] for row in parts)
 
 
-def ranks_over_threads(suffix: str = ""):
+def ranks_over_threads(suffix: str = "", natural=True):
     """P ranks on P cores, the variants with this suffix, beside one rank with P threads."""
 
     def values(section: Section) -> Values:
@@ -144,7 +144,7 @@ def ranks_over_threads(suffix: str = ""):
                 row["options"] + suffix: row for row in section.weft(direction, config=(1, ranks))
             }
             for row in section.weft(direction):
-                if row["options"] in threaded:
+                if row["options"] in threaded and is_natural(row) == natural:
                     yield row["min_s"] / threaded[row["options"]]["min_s"]
 
     return values
@@ -212,12 +212,17 @@ TARGETS = (
     ),
     Target("Weft's best / floor (two sweeps, or engine in cache)", lambda section: 1.5, over_floor),
     Target(
+        "P ranks / 1 rank with P threads, cheapest output",
+        lambda section: 1.1,
+        ranks_over_threads(natural=False),
+    ),
+    Target(
         "P ranks, shared arrays / 1 rank with P threads, natural output",
         lambda section: 1.1,
         ranks_over_threads(SHARED_ARRAYS),
     ),
     Target(
-        "P ranks, arrays from anywhere / 1 rank with P threads",
+        "P ranks, arrays from anywhere / 1 rank with P threads, natural output",
         lambda section: 1.1,
         ranks_over_threads(),
     ),

@@ -131,7 +131,7 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
   for (const Hop& hop : way(direction).hops) {
     Homes mine;
     const std::size_t number = homes.size();
-    mine.precedes_two_passes = precedes_two_passes(direction, number);
+    mine.precedes_two_passes = comm.min(std::int64_t{precedes_two_passes(direction, number)}) != 0;
     if (method.leaves_home() && request.options.shared_arrays && !mine.precedes_two_passes)
       mine.all = shared_homes(direction, number);
     if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
