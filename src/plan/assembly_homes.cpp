@@ -70,10 +70,8 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
 bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
   const Options& options = request.options;
   const std::vector<Hop>& hops = way(direction).hops;
-  const auto takes_back = [&](const Hop& hop) { return hop.returned == static_cast<int>(number); };
   if (options.chunks > 1 || (options.engine != "auto" && options.engine != "weft")) return false;
-  if (std::any_of(hops.begin(), hops.end(), takes_back) &&
-      (options.shared_arrays || hops[number].from.shape().size() != 2))
+  if (is_returned(hops, number) && (options.shared_arrays || hops[number].from.shape().size() != 2))
     return false;
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);
@@ -111,9 +109,7 @@ bool AnyPlan::Implementation::displaces_rows(const UserSide& side, int axis) con
 bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                                              std::size_t number, const UserSide& sink) const {
   const std::size_t action = hops[number].action;
-  const bool is_returned = std::ranges::any_of(
-      hops, [&](const Hop& later) { return later.returned == static_cast<int>(number); });
-  if (is_returned) return action == 0;
+  if (is_returned(hops, number)) return action == 0;
   return action + 2 == sequence.actions.size() && !request.options.in_place &&
          hops[number].from.shape().size() == 2 &&
          !displaces_rows(sink, sequence.actions[action + 1].axis);

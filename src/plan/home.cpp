@@ -80,11 +80,11 @@ bool is_before_slices_in_order(const HomeProblem& problem) {
          problem.sequence.actions.size() == problem.hop + 3;
 }
 
-// Likewise for rows of two dimensions.
-bool is_before_rows_in_order(const HomeProblem& problem) {
-  const auto& actions = problem.sequence.actions;
-  return problem.in_order && actions.size() == problem.hop + 2 && problem.order.size() == 2 &&
-         actions.back().axis == problem.order.back();
+// True where that pass takes whatever it goes through one after another.
+bool is_before_items_in_order(const HomeProblem& problem) {
+  return problem.in_order && is_before_last_pass(problem) &&
+         axis_of_items(problem.sequence, problem.order, problem.hop + 1,
+                       problem.sequence.actions.size()) >= 0;
 }
 
 bool is_padded(const UserSide& side, int rank) {
@@ -93,10 +93,9 @@ bool is_padded(const UserSide& side, int rank) {
 
 // True where parts along `axis`, `step` bytes apart, would meet in few places of the cache.
 bool compete(const HomeProblem& problem, int axis, std::int64_t step) {
-  constexpr std::int64_t kPage = 4096;
   constexpr std::int64_t kLongPencil = 256;
   const State& state = problem.sequence.states[problem.hop];
-  return step % kPage == 0 && state.layout.shape()[axis] > kLongPencil;
+  return step % kCompetingDistance == 0 && state.layout.shape()[axis] > kLongPencil;
 }
 
 // The complex block `own` in the array of a real result: its part at each index of the axes that
@@ -158,8 +157,7 @@ std::optional<View> home_beside_elements(const HomeProblem& problem, const Box& 
   const Area array{problem.sink.view(problem.rank), problem.sink.element.bytes()};
   const Box& whole = array.view.box;
   std::optional<View> at_end;
-  const bool in_order = is_before_slices_in_order(problem) || is_before_rows_in_order(problem);
-  if (in_order && own != whole && !stays_in_cache(problem, own, whole)) {
+  if (is_before_items_in_order(problem) && own != whole && !stays_in_cache(problem, own, whole)) {
     Extents slice = own.extents();
     slice[problem.order.front()] = 1;
     at_end = home_at_end(array, own, problem.order, arranged(problem, slice), element.bytes());
@@ -219,8 +217,7 @@ std::optional<Home> home_in_elements(const UserSide& side, int rank, const Box& 
 }  // namespace
 
 std::optional<Host> host_of(const std::vector<Hop>& hops, std::size_t number) {
-  for (const Hop& later : hops)
-    if (later.returned == static_cast<int>(number)) return Host::sender;
+  if (is_returned(hops, number)) return Host::sender;
   return number + 1 == hops.size() ? std::optional(Host::receiver) : std::nullopt;
 }
 

@@ -211,12 +211,13 @@ class Cutter {
   std::vector<Port> reordered(const std::vector<Port>& ports, const std::vector<Port>& places,
                               std::int64_t element_bytes) const {
     std::vector<Port> result;
+    std::vector<Port> moved;
     for (const Port& port : sources(ports))
-      if (!lies_in(port, places)) result.push_back(port);
+      (lies_in(port, places) ? moved : result).push_back(port);
     for (const Port& place : sinks(places))
-      for (const Port& port : sources(ports)) {
+      for (const Port& port : moved) {
         const Box both = intersect(place.view.box, port.view.box);
-        if (both.empty() || !lies_in(port, places)) continue;
+        if (both.empty()) continue;
         result.push_back(place);
         result.back().view = part_of(place.view, both, element_bytes);
         result.back().chunk = port.chunk;

@@ -185,7 +185,9 @@ class Builder {
     const std::vector<Area> from = areas_of(source, sequence_.states[at].element);
     const std::vector<Area> to = areas_of(sink, sequence_.states[next].element);
     const std::vector<bool> inside = inside_axes(sequence_, order_, at, next);
-    return may_overwrite_in_order(from, to, inside, order_of_items(at, next));
+    const int items = axis_of_items(sequence_, order_, at, next);
+    return may_overwrite_in_order(from, to, inside,
+                                  items >= 0 ? order_of_slices() : std::vector<int>{});
   }
 
   // True for what the user wants to keep.
@@ -194,14 +196,6 @@ class Builder {
   }
 
   int slice_axis() const { return order_.front(); }
-
-  // The axis along which the pass over actions [at, next) takes slices, or rows of two dimensions,
-  // in ascending order, if it does.
-  std::vector<int> order_of_items(std::size_t at, std::size_t next) const {
-    const bool are_rows =
-        next == at + 1 && order_.size() == 2 && sequence_.actions[at].axis == order_.back();
-    return next == at + 2 || are_rows ? order_of_slices() : std::vector<int>{};
-  }
 
   // The axis along which slices are taken in ascending order, if they are.
   std::vector<int> order_of_slices() const {

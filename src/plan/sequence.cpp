@@ -142,6 +142,18 @@ std::vector<bool> inside_axes(const Sequence& sequence, const std::vector<int>& 
   return inside;
 }
 
+int axis_of_items(const Sequence& sequence, const std::vector<int>& order, std::size_t at,
+                  std::size_t next) {
+  const bool are_rows =
+      next == at + 1 && order.size() == 2 && sequence.actions[at].axis == order.back();
+  return next == at + 2 || are_rows ? order.front() : -1;
+}
+
+bool is_returned(const std::vector<Hop>& hops, std::size_t number) {
+  return std::ranges::any_of(
+      hops, [&](const Hop& later) { return later.returned == static_cast<int>(number); });
+}
+
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order) {
   const Sequence sequence = sequence_of(path, transforms, input, direction);

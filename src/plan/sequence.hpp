@@ -36,6 +36,11 @@ std::vector<std::size_t> pass_ends(const Sequence& sequence, const std::vector<i
 std::vector<bool> inside_axes(const Sequence& sequence, const std::vector<int>& order,
                               std::size_t at, std::size_t next);
 
+/// The axis along which the pass over actions [at, next) can take its items one after another: its
+/// slices, or rows of two dimensions; -1: none.
+int axis_of_items(const Sequence& sequence, const std::vector<int>& order, std::size_t at,
+                  std::size_t next);
+
 /// The redistributions of a path in program order, with the element type that travels.
 struct Hop {
   Layout from;
@@ -47,5 +52,8 @@ struct Hop {
 };
 std::vector<Hop> hops_of(const Path& path, const std::vector<AxisTransform>& transforms,
                          Element input, Direction direction, const std::vector<int>& order);
+
+/// True when a later one takes everything back that hop `number` has brought.
+bool is_returned(const std::vector<Hop>& hops, std::size_t number);
 
 }  // namespace weft

@@ -251,10 +251,10 @@ bool Stage::may_store_early(const std::vector<int>& ordered) const {
 // Tiles of a slice follow one another along their lanes: one thread takes all. So do those of two
 // dimensions, where it takes slices in their order.
 std::vector<int> Stage::ordered_axes() const {
+  const bool has_slices = spec_.slice_axis >= 0;
   const bool is_one_slice = spec_.slices_in_order && spec_.source_box.dimensions() == 2;
-  if ((spec_.slice_axis < 0 && !is_one_slice) || lane_axis_ < 0) return {};
-  if (spec_.slice_axis < 0) return {lane_axis_};
-  if (spec_.slices_in_order) return {spec_.slice_axis, lane_axis_};
+  if (lane_axis_ < 0 || (!has_slices && !is_one_slice)) return {};
+  if (has_slices && spec_.slices_in_order) return {spec_.slice_axis, lane_axis_};
   return {lane_axis_};
 }
 

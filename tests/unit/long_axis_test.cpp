@@ -171,7 +171,7 @@ enum class Stays { in_window, in_window_then_result, in_input_then_window, in_re
 // come from, even if it has no lanes then; else what stays on it into its result.
 class TwoRanks {
  public:
-  TwoRanks(std::int64_t cut, Stays stays) : stays_(stays), factor_(0.5) {
+  TwoRanks(std::int64_t cut, Stays stays) : stays_(stays) {
     for (int field = 0; field < test::kFields; ++field)
       signal_.push_back(test::sampled(kShape, field, true));
     for (const int rank : {0, 1}) {
@@ -210,16 +210,16 @@ class TwoRanks {
   }
 
   void expect() {
-    const StageCase columns{.shape = kShape, .axis = 0, .factor = factor_};
+    const StageCase columns{.shape = kShape, .axis = 0, .factor = kFactor};
     for (int field = 0; field < test::kFields; ++field) {
       const test::Field& signal = signal_[static_cast<std::size_t>(field)];
       const test::Field rows = copies() ? signal : test::direct_sum(signal, 1, -1, kLanes);
       const test::Field expected = test::direct_sum(rows, 0, -1, kRows);
       const long double error = largest_error(columns, expected);
       for (Rank& rank : ranks_) {
-        if (stays_ != Stays::in_result) rank.sent.expect(field, expected, factor_, error);
+        if (stays_ != Stays::in_result) rank.sent.expect(field, expected, kFactor, error);
         const bool in_window = stays_ == Stays::in_window || stays_ == Stays::in_input_then_window;
-        (in_window ? rank.kept : rank.result).expect(field, expected, factor_, error);
+        (in_window ? rank.kept : rank.result).expect(field, expected, kFactor, error);
         rank.input.expect(field, signal, 1, 0);
       }
     }
@@ -231,6 +231,7 @@ class TwoRanks {
  private:
   static constexpr std::int64_t kRows = 512;
   static constexpr std::int64_t kLanes = 40;
+  static constexpr double kFactor = 0.5;
   inline static const Shape kShape{kRows, kLanes};
 
   struct Rank {
@@ -283,7 +284,7 @@ class TwoRanks {
   StageSpec stage_after(std::size_t number) const {
     const Rank& rank = ranks_[number];
     StageSpec spec =
-        test::spec_of({.shape = kShape, .axis = 0, .factor = factor_}, rank.lanes, rank.lanes);
+        test::spec_of({.shape = kShape, .axis = 0, .factor = kFactor}, rank.lanes, rank.lanes);
     spec.sources = waiting(rank);
     spec.sinks = stays_ == Stays::in_window_then_result || stays_ == Stays::in_result
                      ? rank.result.ports()
@@ -310,7 +311,6 @@ class TwoRanks {
   }
 
   Stays stays_;
-  double factor_;
   std::vector<test::Field> signal_;
   std::vector<Rank> ranks_;
 };
