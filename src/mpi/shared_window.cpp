@@ -113,10 +113,19 @@ std::int64_t whole_pages(std::int64_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
+/// How far behind the beginning of its piece the data of a rank begins. Ranks whose data are alike
+/// would else have what belongs to one pencil at the same places of their pages, where it competes
+/// for lines of the caches (2 ranks of a Zen 4, shared arrays, axis 0: 256^3 r2c 8.0 -> 6.8 ms,
+/// 128^3 c2c 1.91 -> 1.72; cheapest output, 256^3 c2c backward 19.1 -> 16.6).
+std::int64_t displacement(int rank, int ranks) {
+  return kPageBytes * rank / ranks / kCounterBytes * kCounterBytes;
+}
+
 }  // namespace
 
 struct SharedWindow::Implementation {
   std::unique_ptr<SharedMemory> memory;
+  std::vector<std::byte*> bases;   // of each rank's data
   std::vector<Counter*> counters;  // first one of each rank
   int rank = 0;
   bool crowded = false;
@@ -126,7 +135,7 @@ struct SharedWindow::Implementation {
   }
 };
 
-// Data comes first, so that it starts where its pages do; counters follow on pages of their own.
+// Data comes first; counters follow on pages of their own.
 SharedWindow::SharedWindow(const Communicator& node, std::int64_t bytes, int counters)
     : implementation_(std::make_unique<Implementation>()) {
   node.agree([&] {
@@ -134,19 +143,23 @@ SharedWindow::SharedWindow(const Communicator& node, std::int64_t bytes, int cou
       throw Error(ErrorCode::internal, "a shared window of " + std::to_string(bytes) +
                                            " bytes with " + std::to_string(counters) +
                                            " counters was asked for");
-    checked_sum(bytes, kCounterBytes * counters + 3 * kPageBytes, "the size of a shared window",
+    checked_sum(bytes, kCounterBytes * counters + 4 * kPageBytes, "the size of a shared window",
                 ErrorCode::out_of_memory);
   });
-  const std::int64_t data_bytes = whole_pages(bytes);
+  const std::int64_t before = bytes == 0 ? 0 : displacement(node.rank(), node.size());
+  const std::int64_t data_bytes = whole_pages(before + bytes);
   const std::int64_t counter_bytes =
       whole_pages(std::max<std::int64_t>(1, kCounterBytes * counters));
   implementation_->memory = make_memory(node, data_bytes + counter_bytes);
   implementation_->rank = node.rank();
   implementation_->crowded = more_ranks_than_processors(node);
-  const std::vector<std::int64_t> offsets = node.gather({data_bytes});
-  for (int rank = 0; rank < node.size(); ++rank)
-    implementation_->counters.push_back(reinterpret_cast<Counter*>(
-        implementation_->memory->base(rank) + offsets[static_cast<std::size_t>(rank)]));
+  const std::vector<std::int64_t> offsets = node.gather({before, data_bytes});
+  for (int rank = 0; rank < node.size(); ++rank) {
+    const std::int64_t* const offset = &offsets[2 * static_cast<std::size_t>(rank)];
+    std::byte* const piece = implementation_->memory->base(rank);
+    implementation_->bases.push_back(piece + offset[0]);
+    implementation_->counters.push_back(reinterpret_cast<Counter*>(piece + offset[1]));
+  }
 }
 
 SharedWindow::~SharedWindow() = default;
@@ -155,7 +168,7 @@ int SharedWindow::ranks() const noexcept {
   return static_cast<int>(implementation_->counters.size());
 }
 std::byte* SharedWindow::base(int node_rank) const noexcept {
-  return implementation_->memory->base(node_rank);
+  return implementation_->bases[static_cast<std::size_t>(node_rank)];
 }
 std::int64_t SharedWindow::bytes() const noexcept { return implementation_->memory->bytes(); }
 const char* SharedWindow::kind() const noexcept { return implementation_->memory->kind(); }

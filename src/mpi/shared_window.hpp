@@ -22,8 +22,8 @@ struct WhileWaiting {
 /// The memory is a memfd that peers open through /proc where that works, since /dev/shm is often
 /// limited to 64 MB, and else an MPI shared-memory window whose backing store is checked for room
 /// first. Every page is reserved when the window is made, so that no access can fail later. Bases
-/// are aligned to 4096 bytes. The environment variable WEFT_WINDOW=memfd|mpi names one of the two
-/// ways.
+/// are aligned to 64 bytes, and those of different ranks lie at different places of a page. The
+/// environment variable WEFT_WINDOW=memfd|mpi names one of the two ways.
 class SharedWindow {
  public:
   /// Collective over `node`. Throws the same Error on all its ranks: out_of_memory when the memory

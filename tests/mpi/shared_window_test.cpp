@@ -86,6 +86,10 @@ bool maps_a_window() {
 
 class Window : public ::testing::TestWithParam<const char*> {
  protected:
+  static std::uintptr_t place_in_page(const SharedWindow& window, int rank) {
+    return reinterpret_cast<std::uintptr_t>(window.base(rank)) % 4096;
+  }
+
   Surroundings surroundings_{GetParam()};
   Communicator node_ = world().split_node();
 };
@@ -107,7 +111,11 @@ TEST_P(Window, ShowsTheDataOfEveryRankToAll) {
     window.base(me)[i] = static_cast<std::byte>(i * 7 + me);
   node_.barrier();
   for (int rank = 0; rank < node_.size(); ++rank) {
-    EXPECT_EQ(0u, reinterpret_cast<std::uintptr_t>(window.base(rank)) % 4096);
+    EXPECT_EQ(0u, place_in_page(window, rank) % 64);
+    for (int other = 0; other < rank && node_.size() <= 64; ++other) {
+      if (size_of(rank) == 0 || size_of(other) == 0) continue;
+      EXPECT_NE(place_in_page(window, rank), place_in_page(window, other));
+    }
     EXPECT_TRUE(window.reached(rank, 1, rank + 1));
     EXPECT_FALSE(window.reached(rank, 1, rank + 2));
     for (std::int64_t i = 0; i < size_of(rank); ++i)
@@ -284,7 +292,7 @@ TEST(WindowChoice, TellsWhenReservingRunsOutOfMemory) {
                 "the shared window does not fit into memory: this rank wants 12288 bytes (0.0 "
                 "MiB): No space left on "
                 "device",
-            same_error(8192));
+            same_error(4097));
 }
 
 TEST(WindowChoice, ChecksTheRoomOfTheDirectoryThatMpiUses) {
@@ -301,7 +309,7 @@ TEST(WindowPages, LargePiecesAreAlignedToHugePages) {
   const Communicator node = world().split_node();
   const SharedWindow window(node, 5'000'000, 1);
   for (int rank = 0; rank < node.size(); ++rank)
-    EXPECT_EQ(0u, reinterpret_cast<std::uintptr_t>(window.base(rank)) % (2u << 20));
+    EXPECT_LT(reinterpret_cast<std::uintptr_t>(window.base(rank)) % (2u << 20), 4096u);
 }
 
 }  // namespace

@@ -243,6 +243,17 @@ TEST(Path, DefaultKeepsEveryRankBusy) {
   EXPECT_LT(worst_imbalance(find_path(complex_problem({8, 8, 8, 8}, 16))), 1.01);
 }
 
+TEST(Path, PrefersUnevenSharesOfWholeRowsToEvenOnesOfCutRows) {
+  const Path path = find_path(problem_of({243, 243, 243}, {Kind::c2c, Kind::c2c, Kind::r2c}, 2));
+  for (const Layout& layout : path.states) EXPECT_TRUE(layout.is_local(2));
+}
+
+TEST(Path, CutsRowsWhereSharesWouldElseBeVeryUneven) {
+  const Path path = find_path(complex_problem({200, 3, 200}, 2));
+  EXPECT_TRUE(path.states.front().is_local(2));
+  EXPECT_FALSE(path.states.back().is_local(2));
+}
+
 TEST(Path, DefaultOutputIsStillSpread) {
   for (const int ranks : {2, 3, 4, 6, 8}) {
     const Path path = find_path(complex_problem({24, 24, 24}, ranks));
