@@ -2,7 +2,6 @@
 // the same on all ranks.
 #include <algorithm>
 
-#include "base/cache.hpp"
 #include "plan/implementation.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/overlap.hpp"
@@ -91,17 +90,6 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
          is_faster_in_two_passes(n, element.precision);
 }
 
-// True when the second of two passes along `axis`, which goes in place over rows of `side` that are
-// far apart, would find more of them in the same lines of the cache than it can go through fast (64
-// rows gain there, but 128 do not: 16384^2 r2c on 2 ranks of a Zen 4 399 -> 470 ms).
-bool AnyPlan::Implementation::displaces_rows(const UserSide& side, int axis) const {
-  constexpr std::int64_t kMostRows = 64;
-  const std::int64_t step = side.layout.strides(comm.rank())[axis] * side.element.bytes();
-  const std::int64_t n = side.layout.shape()[axis];
-  return step % kCompetingDistance == 0 &&
-         rows_in_passes(n, side.element.precision).back() > kMostRows;
-}
-
 // True when the block that stays on its rank in exchange `number` of `sequence` may wait in an
 // array of the user's although two passes follow: in what the call reads, or, in two dimensions,
 // where the result will be, if no exchange takes it back: the rows are stored there as the passes
@@ -110,9 +98,12 @@ bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std
                                              std::size_t number, const UserSide& sink) const {
   const std::size_t action = hops[number].action;
   if (is_returned(hops, number)) return action == 0;
-  return action + 2 == sequence.actions.size() && !request.options.in_place &&
-         hops[number].from.shape().size() == 2 &&
-         !displaces_rows(sink, sequence.actions[action + 1].axis);
+  if (action + 2 != sequence.actions.size() || request.options.in_place ||
+      hops[number].from.shape().size() != 2)
+    return false;
+  const int axis = sequence.actions[action + 1].axis;
+  const std::int64_t step = sink.layout.strides(comm.rank())[axis] * sink.element.bytes();
+  return !displaces_rows(sink.layout.shape()[axis], step, sink.element.precision);
 }
 
 // For each exchange homes on every rank, or on none. One that stores blocks where an earlier one

@@ -118,7 +118,6 @@ struct AnyPlan::Implementation {
     return request.options.threads == 1 && request.options.chunks == 1;
   }
   bool precedes_two_passes(Direction direction, std::size_t number) const;
-  bool displaces_rows(const UserSide& side, int axis) const;
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops, std::size_t number,
                       const UserSide& sink) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;

@@ -7,6 +7,9 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+
+#include "base/cache.hpp"
+
 namespace weft {
 namespace {
 
@@ -157,6 +160,13 @@ std::vector<std::int64_t> rows_in_passes(std::int64_t n, Precision precision) {
   const std::optional<Factors> factors = factors_of(n, {}, {}, 0);
   if (!factors || !is_faster_in_two_passes(n, precision)) return {n};
   return {factors->a, factors->b};
+}
+
+bool displaces_rows(std::int64_t n, std::int64_t step, Precision precision) {
+  constexpr std::int64_t kMostRows = 64;
+  if (step % kCompetingDistance != 0) return false;
+  const std::vector<std::int64_t> rows = rows_in_passes(n, precision);
+  return rows.size() == 2 && rows.back() > kMostRows;
 }
 
 bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::vector<Box>& after,

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "plan/long_axis.hpp"
+#include "plan/place_in_real.hpp"
 #include "plan/tasks.hpp"
 
 namespace weft {
@@ -156,13 +158,19 @@ class Builder {
       if (const auto place = place_in_real(state.layout.box(problem_.rank), state.element.bytes(),
                                            after, order_)) {
         const Ports room{place->room};
-        if (may_overwrite(source, room, at, next) && may_overwrite(room, after, next, last)) {
+        if (may_overwrite(source, room, at, next) && may_overwrite(room, after, next, last) &&
+            !displaces_rows_of(place->room.view, state, sequence_.actions[next - 1].axis)) {
           Ports ports = work_ports(place->rest, state.element);
           ports.insert(ports.begin(), place->room);
           return ports;
         }
       }
     return work_ports({state.layout.box(problem_.rank)}, state.element);
+  }
+
+  static bool displaces_rows_of(const View& view, const State& state, int axis) {
+    return displaces_rows(state.layout.shape()[axis], view.strides[axis] * state.element.bytes(),
+                          state.element.precision);
   }
 
   Ports work_ports(const std::vector<Box>& boxes, const Element& element) {

@@ -13,10 +13,9 @@ namespace {
 
 constexpr std::int64_t kLine = 64;  // bytes of the cache's
 
-// What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams past.
-bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
-
 }  // namespace
+
+bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
 
 bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint) {
   constexpr std::int64_t kSmall = 4 * 1024 * 1024;
@@ -92,43 +91,6 @@ std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vect
   const bool stays = is_one && stays_in_cache(2 * slice_bytes);
   for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
   return sinks;
-}
-
-std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
-                                         const std::vector<Port>& real,
-                                         const std::vector<int>& order) {
-  if (order.size() < 3 || real.size() != 1 || box.empty()) return std::nullopt;
-  const View& view = real.front().view;
-  const int slice = order[0];
-  const int row = order[1];
-  const Extents dense = dense_strides(view.box.extents(), order);
-  Extents strides = dense_strides(box.extents(), order);
-  for (const int axis : order)
-    if (axis != slice && view.strides[axis] != dense[axis]) return std::nullopt;
-  // Where a slice of the result is no multiple of a complex element, each part lies a little nearer
-  // to the beginning of its slice than the one before it.
-  const std::int64_t real_bytes = element_bytes / 2;
-  const std::int64_t nearer = view.strides[slice] % 2 * real_bytes;
-  const std::int64_t first =
-      (nearer * (box.extent(slice) - 1) + element_bytes - 1) / element_bytes * element_bytes;
-  const std::int64_t rows = (dense[slice] * real_bytes - first) / (element_bytes * strides[row]);
-  if (rows <= 0 || rows >= box.extent(row)) return std::nullopt;
-  strides[slice] = view.strides[slice] / 2;
-  const std::int64_t slices = box.extent(slice);
-  const bool all = stays_in_cache(element_bytes * box.volume() / slices);
-  const std::int64_t first_there = all ? box.lower[slice] : box.upper[slice] - slices / 8;
-  Box elsewhere = box;
-  Box there = box;
-  elsewhere.upper[slice] = there.lower[slice] = first_there;
-  if (there.empty()) return std::nullopt;
-  Box rest = there;
-  there.upper[row] = rest.lower[row] = box.lower[row] + rows;
-  const View whole{view.slot, view.offset_bytes + first, box, strides};
-  PlaceInReal place{real.front(), {rest}};
-  if (!elsewhere.empty()) place.rest.insert(place.rest.begin(), elsewhere);
-  place.room.chunk = -1;
-  place.room.view = part_of(whole, there, element_bytes);
-  return place;
 }
 
 std::vector<Port> in_cache(std::vector<Port> ports) {

@@ -1,7 +1,6 @@
 // Slices: where the slices between two fused stages lie, and what of them stays in the cache.
 #pragma once
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,6 +43,10 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
                                                       const std::vector<int>& order,
                                                       int slice_axis);
 
+/// What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams
+/// past.
+bool stays_in_cache(std::int64_t bytes);
+
 /// Slices of so many bytes that, if they were beside what is loaded and stored for them, would
 /// displace it, but stay in the cache. (In the array instead: 384^3 r2c in place, 1 rank with 2
 /// threads, 104 / 111 -> 94 / 92 ms.)
@@ -64,21 +67,6 @@ bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, in
 /// one between the stages, lies in the cache until its result is stored there.
 std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
                                         std::int64_t slice_bytes);
-
-/// Where complex slices of `box`, with elements of so many bytes, may lie in the real array that
-/// they become in the end: `room` is there, and `rest` what no slice has room for. For three
-/// dimensions and more, if the slices of the array have no gaps. (r2c backward out of place, 1 rank
-/// with 2 threads, needs no local array then: 256^3 29.7 -> 27.8 ms, 128^3 3.4 -> 3.0, with slices
-/// as large as half the cache 32.0 -> 29.9, as three fifths of it 384^3 113 -> 96.) Where what is
-/// loaded of one does not stay in the cache until its result is stored, that is slower (131 ->
-/// 147), so only the last eighth of them lies there, for the plan to need less than a local array.
-struct PlaceInReal {
-  Port room;
-  std::vector<Box> rest;
-};
-std::optional<PlaceInReal> place_in_real(const Box& box, std::int64_t element_bytes,
-                                         const std::vector<Port>& real,
-                                         const std::vector<int>& order);
 
 /// `ports` where all lies in the cache.
 std::vector<Port> in_cache(std::vector<Port> ports);
