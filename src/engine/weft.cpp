@@ -103,7 +103,7 @@ class WeftBatch : public Batch {
     Column<Real>* work;
   };
 
-  // By the columns.
+  // Those whose columns are transformed together.
   std::int64_t signals_at_once() const {
     const bool in_pairs = spec_.kind != BatchKind::c2c && !in_halves_;
     return kWidth<Real> * (in_pairs ? 2 : 1);

@@ -22,7 +22,8 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kCounterBytes = 64;
+constexpr std::int64_t kLineBytes = 64;  // of the caches
+constexpr std::int64_t kCounterBytes = kLineBytes;
 /// About what it takes to fall asleep and to be woken on a virtual machine, whose idle processors
 /// are given back to the host.
 constexpr std::chrono::nanoseconds kSpin{50'000};
@@ -118,7 +119,7 @@ std::int64_t whole_pages(std::int64_t bytes) {
 /// for lines of the caches (2 ranks of a Zen 4, shared arrays, axis 0: 256^3 r2c 8.0 -> 6.8 ms,
 /// 128^3 c2c 1.91 -> 1.72; cheapest output, 256^3 c2c backward 19.1 -> 16.6).
 std::int64_t displacement(int rank, int ranks) {
-  return kPageBytes * rank / ranks / kCounterBytes * kCounterBytes;
+  return kPageBytes * rank / ranks / kLineBytes * kLineBytes;
 }
 
 }  // namespace

@@ -1,10 +1,21 @@
 // Where complex elements find room in a real array: rows in two dimensions, else slices.
 #include "plan/place_in_real.hpp"
 
+#include <utility>
+
 #include "plan/slices.hpp"
 
 namespace weft {
 namespace {
+
+// Room for `there`, a part of what `whole` is the place of.
+PlaceInReal place_of(const Port& real, const View& whole, const Box& there, std::vector<Box> rest,
+                     std::int64_t element_bytes) {
+  PlaceInReal place{real, std::move(rest)};
+  place.room.chunk = -1;
+  place.room.view = part_of(whole, there, element_bytes);
+  return place;
+}
 
 std::optional<PlaceInReal> rows_in_real(const Box& box, std::int64_t element_bytes,
                                         const Port& real, const std::vector<int>& order) {
@@ -18,10 +29,8 @@ std::optional<PlaceInReal> rows_in_real(const Box& box, std::int64_t element_byt
   Box rest = box;
   there.upper[column] = rest.lower[column] = box.lower[column] + view.box.extent(column) / 2;
   if (there.empty()) return std::nullopt;
-  PlaceInReal place{real, {rest}};
-  place.room.chunk = -1;
-  place.room.view = part_of({view.slot, view.offset_bytes, box, strides}, there, element_bytes);
-  return place;
+  const View whole{view.slot, view.offset_bytes, box, strides};
+  return place_of(real, whole, there, {rest}, element_bytes);
 }
 
 std::optional<PlaceInReal> slices_in_real(const Box& box, std::int64_t element_bytes,
@@ -43,7 +52,7 @@ std::optional<PlaceInReal> slices_in_real(const Box& box, std::int64_t element_b
   if (rows <= 0 || rows >= box.extent(row)) return std::nullopt;
   strides[slice] = view.strides[slice] / 2;
   const std::int64_t slices = box.extent(slice);
-  const bool all = stays_in_cache(element_bytes * box.volume() / slices);
+  const bool all = stay_in_second_level(element_bytes * box.volume() / slices);
   const std::int64_t first_there = all ? box.lower[slice] : box.upper[slice] - slices / 8;
   Box elsewhere = box;
   Box there = box;
@@ -52,11 +61,9 @@ std::optional<PlaceInReal> slices_in_real(const Box& box, std::int64_t element_b
   Box rest = there;
   there.upper[row] = rest.lower[row] = box.lower[row] + rows;
   const View whole{view.slot, view.offset_bytes + first, box, strides};
-  PlaceInReal place{real, {rest}};
-  if (!elsewhere.empty()) place.rest.insert(place.rest.begin(), elsewhere);
-  place.room.chunk = -1;
-  place.room.view = part_of(whole, there, element_bytes);
-  return place;
+  std::vector<Box> without_room{rest};
+  if (!all) without_room.insert(without_room.begin(), elsewhere);
+  return place_of(real, whole, there, std::move(without_room), element_bytes);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/cache.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/place_in_real.hpp"
 #include "plan/tasks.hpp"

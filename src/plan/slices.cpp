@@ -15,7 +15,9 @@ constexpr std::int64_t kLine = 64;  // bytes of the cache's
 
 }  // namespace
 
-bool stays_in_cache(std::int64_t bytes) { return bytes <= second_level_cache_bytes() * 5 / 8; }
+bool stay_in_second_level(std::int64_t bytes) {
+  return bytes <= second_level_cache_bytes() * 5 / 8;
+}
 
 bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint) {
   constexpr std::int64_t kSmall = 4 * 1024 * 1024;
@@ -26,7 +28,7 @@ bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint
 }
 
 bool are_large_slices(std::int64_t bytes) {
-  return bytes > second_level_cache_bytes() / 4 && stays_in_cache(bytes);
+  return bytes > second_level_cache_bytes() / 4 && stay_in_second_level(bytes);
 }
 
 bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std::int64_t bytes) {
@@ -37,7 +39,7 @@ bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std
       on_lines &= stride == 1 || stride * element_bytes % kLine == 0;
     return on_lines;
   };
-  if (!stays_in_cache(bytes)) return false;
+  if (!stay_in_second_level(bytes)) return false;
   return bytes <= kSmall || are_large_slices(bytes) || std::ranges::all_of(ports, is_on_lines);
 }
 
@@ -80,7 +82,7 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
   if (box.empty()) stride = 0;
   const std::int64_t slice_bytes = stride * bytes;
   const View view{kSlotSlice, 0, box, strides};
-  return {{{view, 0, -1, stays_in_cache(slice_bytes)}}, slice_bytes};
+  return {{{view, 0, -1, stay_in_second_level(slice_bytes)}}, slice_bytes};
 }
 
 std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
@@ -88,7 +90,7 @@ std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vect
   std::int64_t all = 0;
   for (const Port& port : sources) all += port.view.box.volume();
   const bool is_one = !sources.empty() && 10 * sources.front().view.box.volume() >= 9 * all;
-  const bool stays = is_one && stays_in_cache(2 * slice_bytes);
+  const bool stays = is_one && stay_in_second_level(2 * slice_bytes);
   for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
   return sinks;
 }

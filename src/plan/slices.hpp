@@ -45,7 +45,7 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
 
 /// What a pass goes through in so many bytes stays in the cache meanwhile, beside what streams
 /// past.
-bool stays_in_cache(std::int64_t bytes);
+bool stay_in_second_level(std::int64_t bytes);
 
 /// Slices of so many bytes that, if they were beside what is loaded and stored for them, would
 /// displace it, but stay in the cache. (In the array instead: 384^3 r2c in place, 1 rank with 2
