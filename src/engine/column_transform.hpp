@@ -82,11 +82,10 @@ class ColumnTransform {
   }
 
   /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
-  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch, 0); }
-  /// The same of what `in` has, if it has rows; `fetch` is to be done so many pieces later.
-  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real>& fetch,
-           std::int64_t later = 0) const {
-    fetch.long_pieces = needs_long_pieces(later);
+  void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch); }
+  /// The same of what `in` has, if it has rows.
+  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real>& fetch) const {
+    spread(fetch, in, 1);
     run({work, in, {}, 1, work_columns(), &fetch, 0});
   }
   /// The same from `in` to `out`, which may be the same memory, for several packs of lanes next to
@@ -142,9 +141,7 @@ class ColumnTransform {
   bool fit(int packs) const noexcept;
   int usual_packs() const noexcept;
   bool would_displace(bool in_competes) const;
-  // All is fetched by the time that the last butterfly is done, and so many pieces later: true
-  // unless a short piece for each of them brings that.
-  bool needs_long_pieces(std::int64_t later) const { return n_ / 2 > butterflies_ + later; }
+  void spread(Fetch<Real>& fetch, const LanesIn<Real>& in, int packs) const;
   bool loads() const { return !passes_.empty() && passes_.front().load != nullptr; }
   bool loads_and_stores() const { return loads() && passes_.size() > 1; }
   Run run_of(std::size_t pass, const Call& call) const;
@@ -169,7 +166,7 @@ class ColumnTransform {
   std::int64_t n_;
   Chirp chirp_;
   std::int64_t spare_columns_ = 0;
-  std::int64_t butterflies_ = 0;
+  std::int64_t points_of_passes_ = 0;  // of those that are unrolled
   int wide_packs_ = 0;  // more than the usual ones, for stores past the cache; 0: they do not suit
   std::vector<Pass> passes_;
   std::vector<std::int64_t> positions_;    // of each frequency

@@ -1,7 +1,8 @@
 // Fetch: what a later call will load, and what this one will store, is brought into the cache
-// meanwhile, piece by piece, since memory can take only so many requests at a time.
+// meanwhile, line by line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "engine/pack.hpp"
@@ -17,57 +18,71 @@ class Fetch {
   Fetch(const Real* const* rows, std::int64_t count, std::int64_t first, std::int64_t last)
       : loads_{rows, rows + count, first, last, first} {}
 
-  /// Brings likewise, before those, what will be stored by way of the cache.
+  /// Likewise what will be stored by way of the cache.
   void add_stores(const Real* const* rows, std::int64_t count, std::int64_t first,
                   std::int64_t last) {
     stores_ = {rows, rows + count, first, last, first};
   }
 
-  /// Brings a piece: 256 bytes, or 512 of what will be loaded if they are `long_pieces`.
-  [[gnu::always_inline]] void piece() {
-    if (stores_.row != stores_.end)
-      bring<Use::store>(stores_, false);
-    else if (loads_.row != loads_.end)
-      bring<Use::load>(loads_, long_pieces);
+  /// All will be brought by so many calls of go_early() and then so many of go_on(), which brings
+  /// one line: the former bring what the latter leave, and a third at least if `in_thirds`; without
+  /// such calls it is brought now. Lines that are under way hold up whatever else a core waits for,
+  /// so they should be few at any time.
+  void spread(std::int64_t early_calls, std::int64_t calls, bool in_thirds) {
+    const std::int64_t loads = loads_.lines();
+    early_ = stores_.lines() + std::max(loads - calls, in_thirds ? loads / 3 : 0);
+    early_step_ = early_calls > 0 ? (early_ + early_calls - 1) / early_calls : early_;
+    if (early_calls == 0 && early_ > 0) bring_early();
+  }
+  [[gnu::always_inline]] void go_early() {
+    if (early_ > 0) bring_early();
+  }
+  [[gnu::always_inline]] void go_on() {
+    if (!loads_.is_done()) loads_.template bring_line<Use::load>();
   }
 
-  bool long_pieces = false;
-
  private:
-  static constexpr int kPiece = 4 * kWidth<Real>;
   enum class Use { load, store };
+
   struct Walk {
+    static constexpr std::int64_t kLine = 64 / sizeof(Real);
     const Real* const* row = nullptr;
     const Real* const* end = nullptr;
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::int64_t at = 0;
+
+    bool is_done() const { return row == end; }
+    std::int64_t lines() const { return (end - row) * ((last - first + kLine - 1) / kLine); }
+    // What will be loaded has to be in the second-level cache only.
+    template <Use kUse>
+    [[gnu::always_inline]] static void bring(const Real* line) {
+      kUse == Use::load ? __builtin_prefetch(line, 0, 2) : __builtin_prefetch(line, 1, 3);
+    }
+    template <Use kUse>
+    [[gnu::always_inline]] void bring_line() {
+      bring<kUse>(*row + at);
+      at += kLine;
+      if (at < last) return;
+      bring<kUse>(*row + last - 1);  // in which the row ends
+      at = first;
+      ++row;
+    }
   };
 
-  // What will be loaded has to be in the second-level cache only.
-  template <Use kUse>
-  [[gnu::always_inline]] static void line(const Real* at) {
-    kUse == Use::load ? __builtin_prefetch(at, 0, 2) : __builtin_prefetch(at, 1, 3);
-  }
-  template <Use kUse>
-  [[gnu::always_inline]] static void four_lines(const Real* from) {
-#pragma GCC unroll 4
-    for (int number = 0; number < 4; ++number) line<kUse>(from + number * kWidth<Real>);
-  }
-  template <Use kUse>
-  [[gnu::always_inline]] static void bring(Walk& walk, bool two) {
-    const Real* const from = *walk.row + walk.at;
-    four_lines<kUse>(from);
-    if (two) four_lines<kUse>(from + kPiece);
-    walk.at += two ? 2 * kPiece : kPiece;
-    if (walk.at < walk.last) return;
-    line<kUse>(*walk.row + walk.last - 1);  // in which the row ends
-    walk.at = walk.first;
-    ++walk.row;
+  [[gnu::noinline]] void bring_early() {
+    early_ -= early_step_;
+    for (std::int64_t line = 0; line < early_step_; ++line)
+      if (!stores_.is_done())
+        stores_.template bring_line<Use::store>();
+      else
+        go_on();
   }
 
   Walk loads_;
   Walk stores_;
+  std::int64_t early_ = 0;       // lines that go_early() has still to bring
+  std::int64_t early_step_ = 0;  // in each call
 };
 
 }  // namespace weft

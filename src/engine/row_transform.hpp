@@ -51,11 +51,10 @@ class RowTransform {
   template <class Put>
   [[gnu::always_inline]] void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real> fetch,
                                   Put put) const {
-    parts_.run(work, in, fetch, columns() / kParts);
+    parts_.run(work, in, fetch);
     const Column<Real>* twiddles = twiddles_.data();
     const std::int64_t* at = positions_.data();
     for (std::int64_t k = 0; k < columns(); k += kParts, at += kParts, twiddles += kParts - 1) {
-      fetch.piece();
       finish([&](auto i) WEFT_INLINE -> const Column<Real>& { return work[at[i]]; }, twiddles,
              [&](auto q, const Column<Real>& value)
                  WEFT_INLINE { put(begins_[q] + square_from(k), value); });
