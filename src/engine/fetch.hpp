@@ -53,7 +53,8 @@ class Fetch {
     std::int64_t at = 0;
 
     bool is_done() const { return row == end; }
-    std::int64_t lines() const { return (end - row) * ((last - first + kLine - 1) / kLine); }
+    std::int64_t lines_of_row() const { return (last - first + kLine - 1) / kLine; }
+    std::int64_t lines() const { return (end - row) * lines_of_row(); }
     // What will be loaded has to be in the second-level cache only.
     template <Use kUse>
     [[gnu::always_inline]] static void bring(const Real* line) {
@@ -68,15 +69,24 @@ class Fetch {
       at = first;
       ++row;
     }
+    // Likewise all lines of a row, by fours.
+    [[gnu::always_inline]] void bring_row() {
+      const Real* const from = *row++;
+      for (std::int64_t line = first; line < last; line += 4 * kLine)
+#pragma GCC unroll 4
+        for (int number = 0; number < 4; ++number) bring<Use::load>(from + line + number * kLine);
+      bring<Use::load>(from + last - 1);
+    }
   };
 
   [[gnu::noinline]] void bring_early() {
     early_ -= early_step_;
-    for (std::int64_t line = 0; line < early_step_; ++line)
-      if (!stores_.is_done())
-        stores_.template bring_line<Use::store>();
-      else
-        go_on();
+    std::int64_t left = early_step_;
+    for (; left > 0 && !stores_.is_done(); --left) stores_.template bring_line<Use::store>();
+    const std::int64_t of_row = loads_.lines_of_row();
+    const bool whole_rows = of_row % 4 == 0 && left % of_row == 0 && loads_.at == loads_.first;
+    for (; whole_rows && left > 0 && !loads_.is_done(); left -= of_row) loads_.bring_row();
+    for (; left > 0 && !loads_.is_done(); --left) loads_.template bring_line<Use::load>();
   }
 
   Walk loads_;
