@@ -84,7 +84,7 @@ class ColumnTransform {
   /// Transforms work[0], ..., work[n - 1], without scaling. Meanwhile it goes on with `fetch`.
   void run(Column<Real>* work, Fetch<Real> fetch = {}) const { run(work, {}, fetch); }
   /// The same of what `in` has, if it has rows.
-  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real>& fetch) const {
+  void run(Column<Real>* work, const LanesIn<Real>& in, Fetch<Real> fetch) const {
     spread(fetch, in, 1);
     run({work, in, {}, 1, work_columns(), &fetch, 0});
   }

@@ -83,6 +83,7 @@ class Fetch {
     early_ -= early_step_;
     std::int64_t left = early_step_;
     for (; left > 0 && !stores_.is_done(); --left) stores_.template bring_line<Use::store>();
+    if (loads_.is_done()) return;
     const std::int64_t of_row = loads_.lines_of_row();
     const bool whole_rows = of_row % 4 == 0 && left % of_row == 0 && loads_.at == loads_.first;
     for (; whole_rows && left > 0 && !loads_.is_done(); left -= of_row) loads_.bring_row();
