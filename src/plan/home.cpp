@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "plan/home_in_pencils.hpp"
 #include "plan/overlap.hpp"
 #include "plan/slices.hpp"
 
@@ -235,9 +236,12 @@ std::optional<Home> home_of(const HomeProblem& problem) {
   const State& state = problem.sequence.states[problem.hop];
   const Box own = intersect(state.layout.box(problem.rank),
                             problem.sequence.states[problem.hop + 1].layout.box(problem.rank));
+  const UserSide& sink = problem.sink;
+  if (problem.source.slot == sink.slot)
+    if (const std::optional<View> view = home_in_pencils(problem, own))
+      return Home{*view, sink.field_stride * sink.element.bytes()};
   const UserSide* side = side_of_homes(problem, problem.hop == 0);
   if (!side) return std::nullopt;
-  const UserSide& sink = problem.sink;
   if (side->slot == sink.slot && problem.source.slot != sink.slot &&
       !is_padded(*side, problem.rank))
     if (const std::optional<View> view = home_beside_elements(problem, own))

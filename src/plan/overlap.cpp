@@ -60,6 +60,33 @@ bool within(const Area& guest, const Area& owner, const std::vector<bool>& insid
          owner.span_bytes(inside) <= pitch;
 }
 
+// True when one axis is inside, and the elements of each part of `guest` are some of those of the
+// owner's part at the same index: every so many rows of pencils.
+bool is_among(const Area& guest, const Area& owner, const std::vector<bool>& inside) {
+  if (guest.element_bytes != owner.element_bytes ||
+      std::count(inside.begin(), inside.end(), true) != 1)
+    return false;
+  std::int64_t first = guest.view.offset_bytes - owner.view.offset_bytes;
+  std::int64_t step = 0, rows = 0, guest_step = 0, guest_rows = 0;
+  for (int axis = 0; axis < guest.view.box.dimensions(); ++axis) {
+    const std::int64_t lower = guest.view.box.lower[axis] - owner.view.box.lower[axis];
+    const std::int64_t owner_step = owner.view.strides[axis] * owner.element_bytes;
+    if (inside[static_cast<std::size_t>(axis)]) {
+      step = owner_step;
+      rows = owner.view.box.extent(axis);
+      guest_step = guest.view.strides[axis] * guest.element_bytes;
+      guest_rows = guest.view.box.extent(axis);
+      continue;
+    }
+    const bool alike = guest.view.box.extent(axis) == 1 || steps_alike(guest, owner, axis);
+    if (!alike || lower < 0 || guest.view.box.upper[axis] > owner.view.box.upper[axis])
+      return false;
+    first -= lower * owner_step;
+  }
+  return first >= 0 && first % step == 0 && guest_step % step == 0 &&
+         first + (guest_rows - 1) * guest_step < rows * step;
+}
+
 // True when each part of `to` ends before those parts of `from` begin that are further on along
 // `axis`, at the same indices of the other axes that are not `inside`. How far before is linear in
 // each index, so the first ones and the last ones tell.
@@ -108,7 +135,7 @@ std::int64_t Area::span_bytes(const std::vector<bool>& inside) const {
 
 bool may_overwrite(const Area& from, const Area& to, const std::vector<bool>& inside) {
   return apart(from, to) || same_addresses(from, to) || within(from, to, inside) ||
-         within(to, from, inside);
+         within(to, from, inside) || is_among(from, to, inside) || is_among(to, from, inside);
 }
 
 bool may_overwrite(const std::vector<Area>& from, const std::vector<Area>& to,

@@ -219,7 +219,9 @@ class Builder {
     } else {
       auto [slice, bytes] =
           own_slices(sequence_.states[at + 1], problem_.rank, order_, slice_axis());
-      Ports stored = with_what_is_in_cache(sink, source, bytes);
+      Ports stored = with_what_is_in_cache(sink, sequence_.states[next].element.bytes(),
+                                           areas_of(source, sequence_.states[at].element),
+                                           slice_axis(), bytes);
       if (const Ports* const there = place_of_slices(at, source, sink, bytes)) {
         slice = in_cache(without_chunks(*there));
         stored = in_cache(sink);

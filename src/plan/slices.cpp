@@ -85,13 +85,20 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
   return {{{view, 0, -1, stay_in_second_level(slice_bytes)}}, slice_bytes};
 }
 
-std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
+std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, std::int64_t sink_bytes,
+                                        const std::vector<Area>& sources, int slice_axis,
                                         std::int64_t slice_bytes) {
   std::int64_t all = 0;
-  for (const Port& port : sources) all += port.view.box.volume();
+  for (const Area& source : sources) all += source.view.box.volume();
   const bool is_one = !sources.empty() && 10 * sources.front().view.box.volume() >= 9 * all;
   const bool stays = is_one && stay_in_second_level(2 * slice_bytes);
-  for (Port& port : sinks) port.in_cache = stays && port.view.slot == sources.front().view.slot;
+  const auto step = [&](const View& view, std::int64_t bytes) {
+    return view.strides[slice_axis] * bytes;
+  };
+  for (Port& port : sinks)
+    port.in_cache =
+        stays && port.view.slot == sources.front().view.slot &&
+        step(port.view, sink_bytes) == step(sources.front().view, sources.front().element_bytes);
   return sinks;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/overlap.hpp"
 #include "plan/sequence.hpp"
 #include "plan/tiling.hpp"
 
@@ -63,9 +64,11 @@ bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std
 /// parts of a complex one, and what each rounds to depends on the other.
 bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, int slice_axis);
 
-/// `sinks` of a fused pass, with a note where what was loaded for a slice, which is as large as the
-/// one between the stages, lies in the cache until its result is stored there.
-std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, const std::vector<Port>& sources,
+/// `sinks` of a fused pass, with elements of so many bytes, with a note where what was loaded for a
+/// slice, which is as large as the one between the stages, lies in the cache until its result is
+/// stored there.
+std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, std::int64_t sink_bytes,
+                                        const std::vector<Area>& sources, int slice_axis,
                                         std::int64_t slice_bytes);
 
 /// `ports` where all lies in the cache.

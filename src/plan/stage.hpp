@@ -107,7 +107,8 @@ class Stage {
   std::vector<int> ordered_axes() const;
   std::int64_t list_bytes() const;
   void run_rows(const Tile& tile, const Batch& batch, const Call& call, std::byte* workspace) const;
-  const bool* rows_in_cache(const Cell& cell, bool* memory) const;
+  const bool* rows_in_cache(const Cell& cell, std::byte* const* in, std::byte* const* out,
+                            bool* memory) const;
   void find_rows(std::span<const Segment> segments, const Tile& tile, const Call& call,
                  std::int64_t element_bytes, std::byte** rows) const;
   Pieces find_pieces(std::span<const Segment> segments, const Tile& tile, const Call& call,

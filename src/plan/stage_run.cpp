@@ -88,12 +88,24 @@ void Stage::copy_through(const Tile& tile, const Call& call) const {
     }
 }
 
-// For each row of the result whether it is in the cache; null when none is.
-const bool* Stage::rows_in_cache(const Cell& cell, bool* memory) const {
+// For each row of the result, which is at `out`, whether it is in the cache: by what its port says,
+// or since one of the tile, at `in`, has been loaded from there; null when none is.
+const bool* Stage::rows_in_cache(const Cell& cell, std::byte* const* in, std::byte* const* out,
+                                 bool* memory) const {
   bool any = false;
-  for (const Segment& segment : sinks_of(cell)) {
-    std::fill_n(memory + segment.begin, segment.count, segment.in_cache);
-    any |= segment.in_cache;
+  for (const Segment& to : sinks_of(cell)) {
+    bool* const first = memory + to.begin;
+    std::fill_n(first, to.count, to.in_cache);
+    any |= to.in_cache;
+    if (!rows_from_source_ || spec_.kind != BatchKind::c2c) continue;
+    const std::int64_t bytes = spec_.sink_element.bytes();
+    for (const Segment& from : sources_of(cell)) {
+      if (from.slot != to.slot) continue;
+      const std::int64_t step = from.strides[spec_.axis] * bytes;
+      std::int64_t behind = out[to.begin] - in[from.begin];
+      for (std::int64_t k = 0; k < to.count; ++k, behind += to.strides[spec_.axis] * bytes)
+        if (behind >= 0 && behind < from.count * step && behind % step == 0) any = first[k] = true;
+    }
   }
   return any ? memory : nullptr;
 }
@@ -143,7 +155,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   Storing how = rows_to_sink_ ? storing() : Storing{};
   how.absent = how.absent && !loading.in_cache;
   if (how.streaming || how.absent)
-    how.in_cache = rows_in_cache(cell, reinterpret_cast<bool*>(next + spec_.n));
+    how.in_cache = rows_in_cache(cell, in, out, reinterpret_cast<bool*>(next + spec_.n));
   how.twiddles = twiddles_of(tile);
   batch.run_rows({in, rows}, {out, rows}, loading, how, workspace + 2 * tile_bytes_ + list_bytes());
   if (!rows_to_sink_) store(tile, call, workspace);

@@ -133,16 +133,20 @@ TEST(PlanMemory, WindowIsThereForSharedMemoryAlone) {
 TEST(PlanMemory, WindowHoldsOnlyWhatGoesToOthers) {
   const int ranks = world().size();
   const std::int64_t n = 8 * ranks;
-  for (const bool natural : {false, true}) {
+  for (const auto& [natural, in_place, threads] :
+       {std::tuple{false, false, 1}, {true, false, 1}, {false, true, 1}, {false, true, 2}}) {
     Options options;
     options.exchange = "shared";
+    options.in_place = in_place;
+    options.threads = threads;
     options.input.grid = test::even_grid(3, 1, ranks);
     if (natural) options.output.grid = options.input.grid;
     const auto expect_only_travelling = [&](const auto& plan) {
       const double local = static_cast<double>(plan.output_layout().box(world().rank()).volume()) *
                            static_cast<double>(plan.output_element().bytes());
       const double travelling = local * (ranks - 1) / ranks;
-      EXPECT_LE(static_cast<double>(plan.memory().window), 1.3 * travelling + 16384) << natural;
+      EXPECT_LE(static_cast<double>(plan.memory().window), 1.3 * travelling + 16384)
+          << (natural ? "natural" : "cheapest") << (in_place ? ", in place, " : ", ") << threads;
     };
     expect_only_travelling(Plan<std::complex<double>>(MPI_COMM_WORLD, {n, n, 96}, options));
     expect_only_travelling(Plan<double>(MPI_COMM_WORLD, {n, n, 96}, options));

@@ -78,6 +78,7 @@ Area random_area(Random& random, const Extents& extents) {
   View view = part_of(whole, random_part(random, extents), bytes);
   if (random.between(0, 3) == 0) view.offset_bytes += 8 * random.between(0, 4);
   if (random.between(0, 3) == 0) view.strides[0] += random.between(0, 2);
+  if (random.between(0, 3) == 0) view.strides[0] *= 2;
   return {view, bytes};
 }
 
@@ -128,6 +129,21 @@ TEST(Overlap, WhatMayBeOverwrittenInOrderHasBeenLoaded) {
   }
   EXPECT_GT(only_in_order, 100);
   EXPECT_GT(only_in_both, 20);
+}
+
+TEST(Overlap, PencilsMayTakeEverySecondOfTheirRows) {
+  // 6 rows of 4 columns, and rows 1, 3 and 5 of columns 1 to 3.
+  const Area pencils{{0, 0, {{0, 0}, {6, 4}}, {4, 1}}, 16};
+  const Area rows{{0, 5 * 16, {{0, 1}, {3, 4}}, {8, 1}}, 16};
+  const std::vector<bool> inside{true, false};
+  EXPECT_TRUE(may_overwrite(rows, pencils, inside));
+  EXPECT_TRUE(may_overwrite(pencils, rows, inside));
+  Area later = rows;
+  later.view.offset_bytes += 16;  // column 2 in the place of column 1
+  EXPECT_FALSE(may_overwrite(later, pencils, inside));
+  Area longer = rows;
+  longer.view.box.upper[0] = 4;  // up to row 7
+  EXPECT_FALSE(may_overwrite(longer, pencils, inside));
 }
 
 TEST(Overlap, ShorterRowsMayTakeThePlaceOfLongerOnesInOrder) {
