@@ -94,17 +94,16 @@ const bool* Stage::rows_in_cache(const Cell& cell, std::byte* const* in, std::by
                                  bool* memory) const {
   bool any = false;
   for (const Segment& to : sinks_of(cell)) {
-    bool* const first = memory + to.begin;
-    std::fill_n(first, to.count, to.in_cache);
+    std::fill_n(memory + to.begin, to.count, to.in_cache);
     any |= to.in_cache;
     if (!rows_from_source_ || spec_.kind != BatchKind::c2c) continue;
-    const std::int64_t bytes = spec_.sink_element.bytes();
     for (const Segment& from : sources_of(cell)) {
       if (from.slot != to.slot) continue;
-      const std::int64_t step = from.strides[spec_.axis] * bytes;
-      std::int64_t behind = out[to.begin] - in[from.begin];
-      for (std::int64_t k = 0; k < to.count; ++k, behind += to.strides[spec_.axis] * bytes)
-        if (behind >= 0 && behind < from.count * step && behind % step == 0) any = first[k] = true;
+      std::int64_t j = from.begin;
+      for (std::int64_t k = to.begin; k < to.begin + to.count; ++k) {
+        while (j < from.begin + from.count && in[j] < out[k]) ++j;
+        if (j < from.begin + from.count && in[j] == out[k]) any = memory[k] = true;
+      }
     }
   }
   return any ? memory : nullptr;
