@@ -96,10 +96,9 @@ auto LaneBatch<Real>::arranged(const RowsOfLanes& in, const RowsOfLanes& out,
     rows.in[i] = row<Real>(in, transform_->point_loaded(i));
     rows.out[i] = row<Real>(out, k);
     if (by != nullptr) twiddles[i] = {factor * by[k].re, factor * by[k].im};
-    const bool same = row<Real>(in, k) == rows.out[i];
-    in_cache[i] = keeps_rows && (same || (storing.in_cache != nullptr && storing.in_cache[k]));
+    in_cache[i] = keeps_rows && storing.in_cache != nullptr && storing.in_cache[k];
     any_in_cache |= in_cache[i];
-    rows.on_the_spot &= same;
+    rows.on_the_spot &= row<Real>(in, k) == rows.out[i];
     if (storing.absent && !in_cache[i]) rows.absent[rows.absent_rows++] = rows.out[i];
   }
   if (by != nullptr) rows.twiddles = twiddles;

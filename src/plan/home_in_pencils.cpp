@@ -15,8 +15,9 @@ struct PencilPass {
   const UserSide& pencils;  ///< holds them whole
   int axis = 0;
   const UserSide& others;
-  Element element;           ///< of the others
-  std::size_t at = 0, next;  ///< actions of the pass on the other side
+  Element element;     ///< of the others
+  std::size_t at = 0;  ///< to next: actions of the pass on the other side
+  std::size_t next = 0;
 };
 
 std::optional<PencilPass> pencil_pass(const HomeProblem& problem) {

@@ -66,25 +66,22 @@ bool is_among(const Area& guest, const Area& owner, const std::vector<bool>& ins
   if (guest.element_bytes != owner.element_bytes ||
       std::count(inside.begin(), inside.end(), true) != 1)
     return false;
+  const auto along =
+      static_cast<int>(std::find(inside.begin(), inside.end(), true) - inside.begin());
   std::int64_t first = guest.view.offset_bytes - owner.view.offset_bytes;
-  std::int64_t step = 0, rows = 0, guest_step = 0, guest_rows = 0;
   for (int axis = 0; axis < guest.view.box.dimensions(); ++axis) {
+    if (axis == along) continue;
     const std::int64_t lower = guest.view.box.lower[axis] - owner.view.box.lower[axis];
-    const std::int64_t owner_step = owner.view.strides[axis] * owner.element_bytes;
-    if (inside[static_cast<std::size_t>(axis)]) {
-      step = owner_step;
-      rows = owner.view.box.extent(axis);
-      guest_step = guest.view.strides[axis] * guest.element_bytes;
-      guest_rows = guest.view.box.extent(axis);
-      continue;
-    }
     const bool alike = guest.view.box.extent(axis) == 1 || steps_alike(guest, owner, axis);
     if (!alike || lower < 0 || guest.view.box.upper[axis] > owner.view.box.upper[axis])
       return false;
-    first -= lower * owner_step;
+    first -= lower * owner.view.strides[axis] * owner.element_bytes;
   }
+  const std::int64_t step = owner.view.strides[along] * owner.element_bytes;
+  const std::int64_t guest_step = guest.view.strides[along] * guest.element_bytes;
+  const std::int64_t last = first + (guest.view.box.extent(along) - 1) * guest_step;
   return first >= 0 && first % step == 0 && guest_step % step == 0 &&
-         first + (guest_rows - 1) * guest_step < rows * step;
+         last < owner.view.box.extent(along) * step;
 }
 
 // True when each part of `to` ends before those parts of `from` begin that are further on along

@@ -96,7 +96,7 @@ const bool* Stage::rows_in_cache(const Cell& cell, std::byte* const* in, std::by
   for (const Segment& to : sinks_of(cell)) {
     std::fill_n(memory + to.begin, to.count, to.in_cache);
     any |= to.in_cache;
-    if (!rows_from_source_ || spec_.kind != BatchKind::c2c) continue;
+    if (!rows_from_source_) continue;
     for (const Segment& from : sources_of(cell)) {
       if (from.slot != to.slot) continue;
       std::int64_t j = from.begin;
