@@ -3,6 +3,7 @@
 // tiles or MPI.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,22 @@ struct Piece {
 /// All elements of one side of a batch, in pieces.
 using Pieces = std::span<const Piece>;
 
+/// What is loaded after batches whose own elements are in the cache, so that it is fetched from
+/// memory meanwhile: `bytes` from the beginning of each of the rows.
+struct Ahead {
+  RowsOfLanes rows{};
+  std::int64_t bytes = 0;
+
+  bool empty() const noexcept { return rows.empty(); }
+  /// What is fetched during [first, last) of `parts` equal parts of the work.
+  Ahead during(std::int64_t first, std::int64_t last, std::int64_t parts) const {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const auto begin = static_cast<std::size_t>(count * first / parts);
+    const auto end = static_cast<std::size_t>(count * std::min(last, parts) / parts);
+    return {rows.subspan(begin, end - begin), bytes};
+  }
+};
+
 /// What is known of rows that are loaded: those that are transformed after them, none where that is
 /// not known; `in_cache`: they are in the cache; `is_large`: all that are transformed one after
 /// another take more than a core's caches hold.
@@ -93,10 +110,12 @@ class Batch {
                         void* /*scratch*/) const {}
 
   /// run() on pieces, instead of what the BatchSpec says of strides, if the engine takes_pieces();
-  /// leaves `in` unchanged. A transform may lie in the same memory on both sides, and its result
-  /// where those before it are loaded from: none is stored before all up to it have been loaded.
-  virtual void run_pieces(Pieces /*in*/, Pieces /*out*/, const Storing& /*storing*/,
-                          void* /*scratch*/) const {}
+  /// leaves `in` unchanged. What it fetches meanwhile is what is `ahead`, or else what lies behind
+  /// the rows that it has loaded. A transform may lie in the same memory on both sides, and its
+  /// result where those before it are loaded from: none is stored before all up to it have been
+  /// loaded.
+  virtual void run_pieces(Pieces /*in*/, Pieces /*out*/, const Ahead& /*ahead*/,
+                          const Storing& /*storing*/, void* /*scratch*/) const {}
 };
 
 class Engine {

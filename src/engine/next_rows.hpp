@@ -27,7 +27,13 @@ class NextRows {
     }
     if (count_ * reals_ * static_cast<std::int64_t>(sizeof(Real)) > kMostBytes) count_ = 0;
   }
-  Fetch<Real> fetch() const { return {rows_, count_, 0, reals_}; }
+  /// Of what is `ahead`, or else of these.
+  Fetch<Real> fetch(const Ahead& ahead) const {
+    if (ahead.empty()) return {rows_, count_, 0, reals_};
+    return {reinterpret_cast<const Real* const*>(ahead.rows.data()),
+            static_cast<std::int64_t>(ahead.rows.size()), 0,
+            ahead.bytes / static_cast<std::int64_t>(sizeof(Real))};
+  }
 
  private:
   static constexpr std::int64_t kMost = 8 * kWidth<Real>;

@@ -101,7 +101,8 @@ std::int64_t RowBatch<Real>::scratch_bytes() const {
 }
 
 template <class Real>
-void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* scratch) const {
+void RowBatch<Real>::run(Pieces in, Pieces out, const Ahead& ahead, const Storing& storing,
+                         void* scratch) const {
   auto* const work = static_cast<Column<Real>*>(scratch);
   auto* const spectrum = work + transform_.work_columns();
   const WholeRows<Real> whole_in(reinterpret_cast<Real*>(spectrum + transform_.columns()), in_.row,
@@ -122,6 +123,7 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* sc
   for (job.first = 0; job.first < count_; job.first += kRows) {
     job.second = std::min(job.first + kRows, count_) - 1;
     const NextRows<Real> next(in, job.first + kRows, kRows, in_.element);
+    const Fetch<Real> fetch = next.fetch(ahead.during(job.first, job.first + kRows, count_));
     const Rows rows = rows_in(job, in);
     LanesIn<Real> from{};
     if (kind_ == BatchKind::c2r) {
@@ -136,9 +138,9 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Storing& storing, void* sc
     }
     store(job, out, [&](const Rows& to, auto put) WEFT_INLINE {
       if (kind_ == BatchKind::r2c)
-        run_r2c(job, from, next.fetch(), to, put);
+        run_r2c(job, from, fetch, to, put);
       else
-        run_complex(job, from, next.fetch(), to, put);
+        run_complex(job, from, fetch, to, put);
     });
   }
 }

@@ -20,7 +20,7 @@ class RowBatch {
 
   std::int64_t scratch_bytes() const;
   /// As Batch::run_pieces(), of rows.
-  void run(Pieces in, Pieces out, const Storing& storing, void* scratch) const;
+  void run(Pieces in, Pieces out, const Ahead& ahead, const Storing& storing, void* scratch) const;
 
  private:
   static constexpr int kParts = RowTransform<Real>::kParts;

@@ -49,8 +49,21 @@ constexpr std::int64_t kBytesAhead = 8 * 1024;
 template <class Real, int kRows, int kReals, int kSteps>
 class RowsAhead {
  public:
-  /// `row` is the first of those that are loaded now, `pitch` reals apart.
-  RowsAhead(const Real* row, std::int64_t pitch) : rows_(row + kAhead * pitch), pitch_(pitch) {}
+  /// `row` is the first of those that are loaded now, `pitch` reals apart, and number `number` of
+  /// `count`. If anything is `ahead`, their share of that instead.
+  RowsAhead(const Real* row, std::int64_t pitch, const Ahead& ahead, std::int64_t number,
+            std::int64_t count)
+      : rows_(row + kAhead * pitch), pitch_(pitch) {
+    if (ahead.empty()) return;
+    const auto rows = static_cast<std::int64_t>(ahead.rows.size());
+    const auto at = [&](std::int64_t i) {
+      return reinterpret_cast<const Real*>(ahead.rows[static_cast<std::size_t>(i)]);
+    };
+    const std::int64_t first = number * rows / count;
+    rows_ = at(first);
+    pitch_ = first + 1 < rows ? at(first + 1) - rows_ : 0;
+    lines_ = (ahead.bytes + kPackBytes - 1) / kPackBytes;
+  }
 
   template <int kStep>
   [[gnu::always_inline]] void step() const {
@@ -58,8 +71,9 @@ class RowsAhead {
     constexpr int kEnd = (kStep + 1) * kLines / kSteps;
     unrolled<kEnd - kBegin>([&](auto i) WEFT_INLINE {
       constexpr int kLine = kBegin + i;
-      __builtin_prefetch(rows_ + kLine / kLinesOfRow * pitch_ + kLine % kLinesOfRow * kWidth<Real>,
-                         0, 2);
+      if (kLine % kLinesOfRow < lines_)
+        __builtin_prefetch(
+            rows_ + kLine / kLinesOfRow * pitch_ + kLine % kLinesOfRow * kWidth<Real>, 0, 2);
     });
   }
 
@@ -71,6 +85,7 @@ class RowsAhead {
 
   const Real* rows_;
   std::int64_t pitch_;
+  std::int64_t lines_ = kLinesOfRow;  // of each row
 };
 
 }  // namespace
@@ -104,7 +119,8 @@ std::int64_t ShortRows<Real>::scratch_bytes() const {
 // Xeon, 256^3 r2c backward, the pass that ends with rows: 17.9 -> 16.5 ms; in place, where rows
 // begin within lines, 19.4 -> 15.4; single 9.9 -> 8.0).
 template <class Real>
-void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* scratch) const {
+void ShortRows<Real>::run(Pieces in, Pieces out, const Ahead& ahead, const Storing& storing,
+                          void* scratch) const {
   const auto factor = static_cast<Real>(storing.factor);
   const Piece& sink = out.front();
   const bool joins = in.size() > 1;
@@ -114,7 +130,8 @@ void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* s
                     count_,
                     factor,
                     storing.streaming ? RowStore::streamed : RowStore::cached,
-                    {}});
+                    {},
+                    ahead});
   const WholeRows<Real> from(static_cast<Real*>(scratch), in_.row, in_.element);
   WholeRows<Real> to(from.row(kTogether), out_.row, out_.element);
   WholeRows<Real> before(to.row(kTogether), out_.row, out_.element);
@@ -131,7 +148,8 @@ void ShortRows<Real>::run(Pieces in, Pieces out, const Storing& storing, void* s
                                  reinterpret_cast<Real*>(sink.base) + first * pitch, pitch);
     if (stores_later) later.bring_ends(kTogether, out_.row);
     run_job({joins ? from.piece() : rows, to.piece(), count, factor,
-             lags ? RowStore::behind : RowStore::cached, behind});
+             lags ? RowStore::behind : RowStore::cached, behind,
+             ahead.during(first, first + count, count_)});
     if (stores_later) {
       behind = later;
       std::swap(to, before);
@@ -241,8 +259,8 @@ void ShortRows<Real>::run_c2c(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += kRows) {
     const Rows from = rows_of(job.in, job.count, row, 2);
     const Rows to = rows_of(job.out, job.count, row, 2);
-    const RowsAhead<Real, kRows, 2 * kParts * kColumns, 2 * kColumns> ahead(from.first,
-                                                                            2 * job.in.distance);
+    const RowsAhead<Real, kRows, 2 * kParts * kColumns, 2 * kColumns> ahead(
+        from.first, 2 * job.in.distance, job.ahead, row, job.count);
     transform_.template run_short<kColumns, kDirection>(
         [&](auto j) WEFT_INLINE {
           ahead.template step<j>();
@@ -264,7 +282,8 @@ void ShortRows<Real>::run_r2c(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
     const Rows a = rows_of(job.in, job.count, row, 1);
     const Rows b = rows_of(job.in, job.count, row + kRows, 1);
-    const RowsAhead<Real, 2 * kRows, kParts * kColumns, 5 * kHalf> ahead(a.first, job.in.distance);
+    const RowsAhead<Real, 2 * kRows, kParts * kColumns, 5 * kHalf> ahead(a.first, job.in.distance,
+                                                                         job.ahead, row, job.count);
     Column<Real> z[kColumns];
     transform_.template run_short<kColumns, Direction::forward>(
         [&](auto j) WEFT_INLINE {
@@ -299,8 +318,8 @@ void ShortRows<Real>::run_c2r(const Job& job) const {
   for (std::int64_t row = 0; row < job.count; row += 2 * kRows) {
     const Rows a = rows_of(job.in, job.count, row, 2);
     const Rows b = rows_of(job.in, job.count, row + kRows, 2);
-    const RowsAhead<Real, 2 * kRows, kParts * kColumns + 2, 5 * kHalf> ahead(a.first,
-                                                                             2 * job.in.distance);
+    const RowsAhead<Real, 2 * kRows, kParts * kColumns + 2, 5 * kHalf> ahead(
+        a.first, 2 * job.in.distance, job.ahead, row, job.count);
     const auto step = [&](auto number) WEFT_INLINE {
       ahead.template step<number>();
       if constexpr (kPastCache)

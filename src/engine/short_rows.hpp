@@ -21,7 +21,7 @@ class ShortRows {
 
   std::int64_t scratch_bytes() const;
   /// As Batch::run_pieces(), of rows.
-  void run(Pieces in, Pieces out, const Storing& storing, void* scratch) const;
+  void run(Pieces in, Pieces out, const Ahead& ahead, const Storing& storing, void* scratch) const;
 
  private:
   static constexpr int kParts = RowTransform<Real>::kParts;
@@ -40,6 +40,7 @@ class ShortRows {
     Real factor;
     RowStore store = RowStore::cached;
     RowsBehind<Real> behind;  // kTogether rows, to be stored meanwhile
+    Ahead ahead;              // to be fetched meanwhile
   };
   /// kRows rows, each in its part of a pack: the second one lies `second` reals behind the first.
   struct Rows {

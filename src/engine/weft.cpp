@@ -60,18 +60,21 @@ class WeftBatch : public Batch {
       return run_lanes(static_cast<Real*>(in), static_cast<Real*>(out), scratch);
     const Piece from = whole(in, Side::in);
     const Piece to = whole(out, Side::out);
-    run_pieces({&from, 1}, {&to, 1}, {}, scratch);
+    run_pieces({&from, 1}, {&to, 1}, {}, {}, scratch);
   }
 
-  void run_pieces(Pieces in, Pieces out, const Storing& how, void* scratch) const override {
+  void run_pieces(Pieces in, Pieces out, const Ahead& ahead, const Storing& how,
+                  void* scratch) const override {
     Storing storing = how;
     if (are_in_cache(in, out)) storing.streaming = false;
     if ((short_rows_ || rows_) && are_rows(in) && are_rows(out))
-      return short_rows_ ? short_rows_->run(in, out, storing, scratch)
-                         : rows_->run(in, out, storing, scratch);
+      return short_rows_ ? short_rows_->run(in, out, ahead, storing, scratch)
+                         : rows_->run(in, out, ahead, storing, scratch);
     auto* work = static_cast<Column<Real>*>(scratch);
     for (std::int64_t first = 0; first < spec_.count; first += signals_at_once()) {
-      const Job job{in, out, first, static_cast<Real>(storing.factor), storing.streaming, work};
+      const Ahead share = ahead.during(first, first + signals_at_once(), spec_.count);
+      const Job job{in,  out, first, share, static_cast<Real>(storing.factor), storing.streaming,
+                    work};
       switch (spec_.kind) {
         case BatchKind::c2c:
           run_c2c(job);
@@ -98,6 +101,7 @@ class WeftBatch : public Batch {
     Pieces in;
     Pieces out;
     std::int64_t first;
+    Ahead ahead;
     Real factor;
     bool streaming;
     Column<Real>* work;
@@ -132,9 +136,10 @@ class WeftBatch : public Batch {
 
   std::int64_t work_columns() const { return transform_.work_columns() + (in_halves_ ? 1 : 0); }
 
-  // The signals that are read after `job`.
-  static NextRows<Real> next_rows(const Job& job, std::int64_t together, int parts) {
-    return {job.in, job.first + together, together, parts};
+  // Goes on with what is read after `job`.
+  void transform(const Job& job, std::int64_t together, int parts) const {
+    const NextRows<Real> next(job.in, job.first + together, together, parts);
+    transform_.run(job.work, next.fetch(job.ahead));
   }
 
   /// Signals `first` and following; `parts` is the number of reals of an element. May be empty.
@@ -178,7 +183,7 @@ class WeftBatch : public Batch {
     Column<Real>* const work = job.work;
     read_complex(job, job.first,
                  [&](std::int64_t j, const Column<Real>& column) WEFT_INLINE { work[j] = column; });
-    transform_.run(work, next_rows(job, kWidth<Real>, 2).fetch());
+    transform(job, kWidth<Real>, 2);
     write_complex(job, job.first, [&](std::int64_t k) WEFT_INLINE {
       const Column<Real>& z = work[transform_.position(k)];
       return Column<Real>{job.factor * z.re, job.factor * z.im};
@@ -200,7 +205,7 @@ class WeftBatch : public Batch {
       const bool packed = spec_.count - first >= kWidth<Real>;
       const bool load = !packed || spec_.in_distance != 1;
       const bool store = !packed || spec_.out_distance != 1;
-      const Job job{{&from, 1}, {&to, 1}, first, 1, false, work};
+      const Job job{{&from, 1}, {&to, 1}, first, {}, 1, false, work};
       if (load)
         read_complex(job, first, [&](std::int64_t j, const Column<Real>& column) WEFT_INLINE {
           work[j] = column;
@@ -233,7 +238,7 @@ class WeftBatch : public Batch {
     const std::int64_t h = spec_.n / 2;
     read_real(job, job.first,
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { points[j] = pack; });
-    transform_.run(work, next_rows(job, kWidth<Real>, 1).fetch());
+    transform(job, kWidth<Real>, 1);
     const Real half = job.factor / 2;
     const Twiddle<Real>* const roots = roots_.data();
     const std::int64_t* const places = places_.data();
@@ -265,7 +270,7 @@ class WeftBatch : public Batch {
       x = {even.re - odd.im, even.im + odd.re};
       other = {even.re + odd.im, odd.re - even.im};
     }
-    transform_.run(work, next_rows(job, kWidth<Real>, 2).fetch());
+    transform(job, kWidth<Real>, 2);
     write_real(job, job.first, [&](std::int64_t j) WEFT_INLINE {
       return points[2 * transform_.position(j / 2) + j % 2];
     });
@@ -280,7 +285,7 @@ class WeftBatch : public Batch {
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].re = pack; });
     read_real(job, second,
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].im = pack; });
-    transform_.run(work, next_rows(job, 2 * kWidth<Real>, 1).fetch());
+    transform(job, 2 * kWidth<Real>, 1);
     const auto mirrored = [&](std::int64_t k) WEFT_INLINE -> const Column<Real>& {
       return work[transform_.position(k == 0 ? 0 : spec_.n - k)];
     };
@@ -320,7 +325,7 @@ class WeftBatch : public Batch {
         other = {other.re + b.im, other.im + b.re};
       }
     });
-    transform_.run(work, next_rows(job, 2 * kWidth<Real>, 2).fetch());
+    transform(job, 2 * kWidth<Real>, 2);
     write_real(job, job.first,
                [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].re; });
     write_real(job, second,

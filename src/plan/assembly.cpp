@@ -367,15 +367,15 @@ void AnyPlan::Implementation::finish_programs() {
 }
 
 void AnyPlan::Implementation::make_executor() {
-  std::int64_t tile_bytes = 0;
-  std::int64_t slice_bytes = 0;
+  ThreadMemory most;
   for (const OneWay& one : ways) {
-    tile_bytes = std::max(tile_bytes, one.program.workspace_bytes());
-    slice_bytes = std::max(slice_bytes, one.program.slice_bytes());
+    const ThreadMemory memory = one.program.thread_memory();
+    most.tile_bytes = std::max(most.tile_bytes, memory.tile_bytes);
+    most.slice_bytes = std::max(most.slice_bytes, memory.slice_bytes);
+    most.rows_ahead = std::max(most.rows_ahead, memory.rows_ahead);
   }
   const int windows = window ? window->ranks() : 0;
-  executor = std::make_unique<Executor>(request.options.threads, slots_with_peers(windows),
-                                        tile_bytes, slice_bytes);
+  executor = std::make_unique<Executor>(request.options.threads, slots_with_peers(windows), most);
   executor->bind(kSlotWork, work.data());
   executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());

@@ -48,17 +48,12 @@ class TurnAway {
   std::mutex* turn_;
 };
 
-void run_item(const Pass& pass, std::int64_t item, const Call& call, std::byte* workspace) {
-  if (pass.stages.size() == 1) {
-    pass.stages.front().run(item, call, workspace);
-    return;
-  }
-  for (const Stage& stage : pass.stages) {
-    const auto& first = stage.tiling().first_of_slice;
-    const auto slice = static_cast<std::size_t>(item);
-    for (std::int64_t tile = first[slice]; tile < first[slice + 1]; ++tile)
-      stage.run(tile, call, workspace);
-  }
+void run_slice(const Stage& stage, std::int64_t slice, const Call& call, std::byte* workspace,
+               const Ahead& ahead) {
+  const auto first = stage.tiling().first_of_slice.begin() + slice;
+  const std::int64_t tiles = first[1] - first[0];
+  for (std::int64_t tile = 0; tile < tiles; ++tile)
+    stage.run(first[0] + tile, call, workspace, ahead.during(tile, tile + 1, tiles));
 }
 
 /// "nothing from ranks 1, 3" for `before` = "nothing from "; nothing for no ranks.
@@ -71,11 +66,11 @@ std::string list_of(const std::vector<int>& ranks, const char* before) {
 
 }  // namespace
 
-Executor::Executor(int threads, int slots, std::int64_t tile_bytes, std::int64_t slice_bytes)
-    : shares_(threads) {
+Executor::Executor(int threads, int slots, const ThreadMemory& memory) : shares_(threads) {
   for (int t = 0; t < threads; ++t) {
-    threads_.push_back({AlignedMemory(static_cast<std::size_t>(tile_bytes)),
-                        AlignedMemory(static_cast<std::size_t>(slice_bytes)),
+    threads_.push_back({AlignedMemory(static_cast<std::size_t>(memory.tile_bytes)),
+                        AlignedMemory(static_cast<std::size_t>(memory.slice_bytes)),
+                        std::vector<std::byte*>(static_cast<std::size_t>(memory.rows_ahead)),
                         std::vector<std::byte*>(static_cast<std::size_t>(slots), nullptr)});
     threads_.back().bases[kSlotSlice] = threads_.back().slice.data();
   }
@@ -87,7 +82,9 @@ void Executor::bind(int slot, std::byte* memory) {
 
 std::int64_t Executor::bytes() const noexcept {
   std::size_t total = 0;
-  for (const Thread& thread : threads_) total += thread.tile.bytes() + thread.slice.bytes();
+  for (const Thread& thread : threads_)
+    total +=
+        thread.tile.bytes() + thread.slice.bytes() + thread.rows_ahead.size() * sizeof(std::byte*);
   return static_cast<std::int64_t>(total);
 }
 
@@ -321,13 +318,25 @@ WEFT_OPENS_TEAM void Executor::run_task(const Pass& pass, const Task& task) {
   if (failure) std::rethrow_exception(failure);
 }
 
+// While the second stage of a fused pass takes a slice from the cache, memory has nothing to do but
+// to bring the next one.
+void Executor::run_item(const Pass& pass, std::int64_t item, const Call& call, Thread& mine) {
+  const Stage& first = pass.stages.front();
+  std::byte* const workspace = mine.tile.data();
+  if (pass.stages.size() == 1) return first.run(item, call, workspace);
+  run_slice(first, item, call, workspace, {});
+  const bool is_last = item + 1 == first.tiling().slices();
+  run_slice(pass.stages.back(), item, call, workspace,
+            is_last ? Ahead{} : first.ahead_of(item + 1, call, mine.rows_ahead));
+}
+
 void Executor::run_items(const Pass& pass, const Task& task, int thread) {
   Thread& mine = threads_[static_cast<std::size_t>(thread)];
   const Call call{mine.bases, at_.field};
   const double begin = recorded_time();
   for (ItemRange run = shares_.next(thread); !run.empty(); run = shares_.next(thread))
     task.for_each_item(run, [&](std::int64_t item) {
-      run_item(pass, item, call, mine.tile.data());
+      run_item(pass, item, call, mine);
       if (thread != 0 || !terms_.polls || !pace_.due()) return;
       poll();
       pace_.done();

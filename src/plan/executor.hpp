@@ -47,8 +47,8 @@ struct Terms {
 
 class Executor {
  public:
-  /// Reserves cache memory for `threads` threads. `slots` is the number of slots that programs use.
-  Executor(int threads, int slots, std::int64_t tile_bytes, std::int64_t slice_bytes);
+  /// Reserves memory for `threads` threads. `slots` is the number of slots that programs use.
+  Executor(int threads, int slots, const ThreadMemory& memory);
 
   /// Sets the memory of a slot for the calls that follow.
   void bind(int slot, std::byte* memory);
@@ -65,6 +65,7 @@ class Executor {
   struct Thread {
     AlignedMemory tile;
     AlignedMemory slice;
+    std::vector<std::byte*> rows_ahead;
     std::vector<std::byte*> bases;  // of all slots; the slice is the thread's own
   };
 
@@ -113,6 +114,7 @@ class Executor {
   std::string unit_name(int unit) const;
   void run_task(const Pass& pass, const Task& task);
   void run_items(const Pass& pass, const Task& task, int thread);
+  static void run_item(const Pass& pass, std::int64_t item, const Call& call, Thread& mine);
 
   Program* program_ = nullptr;  // of the call that is under way
   std::vector<LinkTimes>* times_ = nullptr;

@@ -356,19 +356,17 @@ std::string Pass::name() const {
   return text;
 }
 
-std::int64_t Program::workspace_bytes() const {
-  std::int64_t bytes = 0;
+ThreadMemory Program::thread_memory() const {
+  ThreadMemory most;
   for (const Link& link : links)
-    for (const Pass& pass : link.passes)
-      for (const Stage& stage : pass.stages) bytes = std::max(bytes, stage.workspace_bytes());
-  return bytes;
-}
-
-std::int64_t Program::slice_bytes() const {
-  std::int64_t bytes = 0;
-  for (const Link& link : links)
-    for (const Pass& pass : link.passes) bytes = std::max(bytes, pass.slice_bytes);
-  return bytes;
+    for (const Pass& pass : link.passes) {
+      most.slice_bytes = std::max(most.slice_bytes, pass.slice_bytes);
+      for (const Stage& stage : pass.stages) {
+        most.tile_bytes = std::max(most.tile_bytes, stage.workspace_bytes());
+        most.rows_ahead = std::max(most.rows_ahead, stage.rows_ahead());
+      }
+    }
+  return most;
 }
 
 std::vector<Stage*> Program::transform_stages() {

@@ -57,6 +57,13 @@ struct Link {
   Layout exchanged;  ///< layout after it
 };
 
+/// What each thread needs to run a program.
+struct ThreadMemory {
+  std::int64_t tile_bytes = 0;
+  std::int64_t slice_bytes = 0;
+  std::int64_t rows_ahead = 0;  ///< see Stage::rows_ahead()
+};
+
 struct Program {
   std::vector<Link> links;
   std::int64_t work_bytes = 0;
@@ -64,8 +71,7 @@ struct Program {
   int fields = 1;
   int chunks = 1;
 
-  std::int64_t workspace_bytes() const;  ///< tiles of one thread
-  std::int64_t slice_bytes() const;      ///< slice of one thread
+  ThreadMemory thread_memory() const;
   std::vector<Stage*> transform_stages();
   /// Plans all batches with `engine`.
   void use_engine(const Engine& engine, int threads);

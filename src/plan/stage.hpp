@@ -74,8 +74,15 @@ class Stage {
   /// Bytes read and written by a run over all tiles.
   std::int64_t traffic_bytes() const;
 
-  /// Runs one tile; `workspace` is this thread's, aligned to cache lines.
-  void run(std::int64_t tile, const Call& call, std::byte* workspace) const;
+  /// Runs one tile; `workspace` is this thread's, aligned to cache lines. Where the engine takes
+  /// the tile's rows in pieces, what is `ahead` is fetched meanwhile.
+  void run(std::int64_t tile, const Call& call, std::byte* workspace,
+           const Ahead& ahead = {}) const;
+
+  /// Rows of lanes that ahead_of() finds; 0 where it finds nothing.
+  std::int64_t rows_ahead() const noexcept;
+  /// What is loaded first of a slice, as much as the cache holds beside the slice before it.
+  Ahead ahead_of(std::int64_t slice, const Call& call, std::span<std::byte*> memory) const;
 
  private:
   struct TileShape {  // where the elements of a tile of some lanes lie: j along the axis, w lanes
@@ -113,7 +120,7 @@ class Stage {
                  std::int64_t element_bytes, std::byte** rows) const;
   Pieces find_pieces(std::span<const Segment> segments, const Tile& tile, const Call& call,
                      std::int64_t element_bytes, std::byte* memory) const;
-  void run_pieces(const Tile& tile, const Batch& batch, const Call& call,
+  void run_pieces(const Tile& tile, const Batch& batch, const Call& call, const Ahead& ahead,
                   std::byte* workspace) const;
   Storing storing() const;
   const std::byte* twiddles_of(const Tile& tile) const;

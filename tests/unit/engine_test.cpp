@@ -437,4 +437,22 @@ TEST(EngineTable, UnknownNameIsUnavailableAndListsTheNames) {
 }
 
 }  // namespace
+TEST(Ahead, IsDividedAmongAllPartsOfTheWork) {
+  std::vector<std::byte> memory(16);
+  for (const std::size_t count : {0U, 1U, 3U, 16U})
+    for (const std::int64_t parts : {1, 2, 5, 16, 40}) {
+      std::vector<std::byte*> rows;
+      for (std::size_t i = 0; i < count; ++i) rows.push_back(memory.data() + i);
+      const Ahead all{rows, 8};
+      std::vector<std::byte*> found;
+      constexpr std::int64_t kTogether = 3;  // the last ones may be fewer
+      for (std::int64_t part = 0; part < parts; part += kTogether) {
+        const Ahead some = all.during(part, part + kTogether, parts);
+        EXPECT_EQ(some.bytes, all.bytes);
+        found.insert(found.end(), some.rows.begin(), some.rows.end());
+      }
+      EXPECT_EQ(found, rows) << parts << " parts";
+    }
+}
+
 }  // namespace weft

@@ -123,7 +123,7 @@ void expect_same_as_in_one_piece(const Case& c) {
   const auto batch = engine.make(spec);
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
   batch->run(whole_in.data(), whole_out.data(), scratch.data());
-  batch->run_pieces(in.pieces(), out.pieces(), c.storing, scratch.data());
+  batch->run_pieces(in.pieces(), out.pieces(), {}, c.storing, scratch.data());
   const double tolerance = 8 * std::numeric_limits<Real>::epsilon() * static_cast<double>(c.n);
   for (std::int64_t i = 0; i < c.count; ++i)
     for (std::int64_t j = 0; j < points_out; ++j)
