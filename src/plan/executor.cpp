@@ -68,10 +68,11 @@ std::string list_of(const std::vector<int>& ranks, const char* before) {
 
 Executor::Executor(int threads, int slots, const ThreadMemory& memory) : shares_(threads) {
   for (int t = 0; t < threads; ++t) {
-    threads_.push_back({AlignedMemory(static_cast<std::size_t>(memory.tile_bytes)),
-                        AlignedMemory(static_cast<std::size_t>(memory.slice_bytes)),
-                        std::vector<std::byte*>(static_cast<std::size_t>(memory.rows_ahead)),
-                        std::vector<std::byte*>(static_cast<std::size_t>(slots), nullptr)});
+    threads_.push_back(
+        {AlignedMemory(static_cast<std::size_t>(memory.tile_bytes)),
+         AlignedMemory(static_cast<std::size_t>(memory.slice_bytes)),
+         AlignedMemory(static_cast<std::size_t>(memory.rows_ahead) * sizeof(std::byte*)),
+         std::vector<std::byte*>(static_cast<std::size_t>(slots), nullptr)});
     threads_.back().bases[kSlotSlice] = threads_.back().slice.data();
   }
 }
@@ -83,8 +84,7 @@ void Executor::bind(int slot, std::byte* memory) {
 std::int64_t Executor::bytes() const noexcept {
   std::size_t total = 0;
   for (const Thread& thread : threads_)
-    total +=
-        thread.tile.bytes() + thread.slice.bytes() + thread.rows_ahead.size() * sizeof(std::byte*);
+    total += thread.tile.bytes() + thread.slice.bytes() + thread.rows_ahead.bytes();
   return static_cast<std::int64_t>(total);
 }
 
@@ -326,8 +326,10 @@ void Executor::run_item(const Pass& pass, std::int64_t item, const Call& call, T
   if (pass.stages.size() == 1) return first.run(item, call, workspace);
   run_slice(first, item, call, workspace, {});
   const bool is_last = item + 1 == first.tiling().slices();
+  const std::span<std::byte*> memory(reinterpret_cast<std::byte**>(mine.rows_ahead.data()),
+                                     mine.rows_ahead.bytes() / sizeof(std::byte*));
   run_slice(pass.stages.back(), item, call, workspace,
-            is_last ? Ahead{} : first.ahead_of(item + 1, call, mine.rows_ahead));
+            is_last ? Ahead{} : first.ahead_of(item + 1, call, memory));
 }
 
 void Executor::run_items(const Pass& pass, const Task& task, int thread) {

@@ -65,7 +65,7 @@ class Executor {
   struct Thread {
     AlignedMemory tile;
     AlignedMemory slice;
-    std::vector<std::byte*> rows_ahead;
+    AlignedMemory rows_ahead;       // where they begin, see Stage::ahead_of()
     std::vector<std::byte*> bases;  // of all slots; the slice is the thread's own
   };
 

@@ -70,7 +70,7 @@ class PlanMemoryOf : public ::testing::TestWithParam<Case> {
     if (options.engine != "fftw") {  // which plans on scratch memory, freed again by now
       const int plans = options.low_memory ? 3 : 1;
       EXPECT_LT(made.bytes, memory.buffers + memory.tiles +
-                                std::int64_t{64} * plans * (3 + 2 * options.threads));
+                                std::int64_t{64} * plans * (3 + 3 * options.threads));
     }
     expect_nothing_allocated(*plan, options.in_place);
     EXPECT_EQ(plan->memory().total(), memory.total());
