@@ -436,7 +436,6 @@ TEST(EngineTable, UnknownNameIsUnavailableAndListsTheNames) {
   }
 }
 
-}  // namespace
 TEST(Ahead, IsDividedAmongAllPartsOfTheWork) {
   std::vector<std::byte> memory(16);
   for (const std::size_t count : {0U, 1U, 3U, 16U})
@@ -455,4 +454,5 @@ TEST(Ahead, IsDividedAmongAllPartsOfTheWork) {
     }
 }
 
+}  // namespace
 }  // namespace weft
