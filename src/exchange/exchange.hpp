@@ -42,6 +42,14 @@ struct SharedHomes {
   std::vector<Home> all;       ///< of the blocks of all ranks, host by host
 };
 
+/// What the window has for the block that stays on its rank, where that has a home.
+enum class OwnInWindow {
+  nothing,
+  others_rows,  ///< room for as many rows as other ranks store there, if a pass stores row j1 b +
+                ///< j2 of a long axis of a b rows to place j1 + a j2 (plan/long_axis)
+  all,
+};
+
 /// One redistribution to be carried out, for all fields. `unit` below counts field * chunks +
 /// chunk.
 struct ExchangeProblem {
@@ -62,11 +70,10 @@ struct ExchangeProblem {
   /// methods that returns() is true of.
   bool returns = false;
   /// Of this rank; set on all ranks or on none, and on both of an exchange and the one that returns
-  /// what it has brought, unless `window_has_all`. Only for methods that leaves_home() is true of.
+  /// what it has brought, unless `own_in_window` is all: the other one of such a pair uses that
+  /// then. Only for methods that leaves_home() is true of.
   std::optional<Home> home = std::nullopt;
-  /// The window has a place also for the block that stays, whatever its home: the other one of such
-  /// a pair uses it.
-  bool window_has_all = false;
+  OwnInWindow own_in_window = OwnInWindow::nothing;
   /// Of all blocks, on all ranks or on none. Only for methods that leaves_home() is true of.
   std::optional<SharedHomes> shared_homes = std::nullopt;
 };
@@ -124,6 +131,14 @@ struct ExchangeBuffers {
   std::byte* receive_memory = nullptr;
 };
 
+/// Where the block of some rank lies that an exchange brings, or sends.
+struct BlockPlace {
+  View view;
+  bool is_room = false;  ///< see OwnInWindow::others_rows: the view is as if all rows lay there
+
+  friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
+};
+
 /// Life of one unit within a call: the stage before stores into outbox(unit, ...); start(unit); the
 /// stage after, once wait(unit) has returned or ready(unit) is true, loads from inbox(unit, ...);
 /// release(unit) when it has loaded all. All ranks start the units in the same order, and each rank
@@ -146,9 +161,9 @@ class Exchange {
   /// Where the block from receives[block].peer can be loaded.
   virtual View inbox(int unit, int block) const = 0;
 
-  /// Where the blocks of all ranks lie in a unit, the same on all ranks; empty where some of them
-  /// are out of reach.
-  virtual std::vector<View> places(int /*unit*/) const { return {}; }
+  /// Where the blocks of all ranks lie in a unit, the same on all ranks, and the rooms for what
+  /// some store to those of others that have homes; empty where some blocks are out of reach.
+  virtual std::vector<BlockPlace> places(int /*unit*/) const { return {}; }
 
   /// `call` counts the executions of the plan from 1; `bases` gives the memory of each slot.
   virtual void begin(std::int64_t call, std::span<std::byte* const> bases) = 0;

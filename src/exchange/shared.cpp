@@ -10,16 +10,32 @@ namespace {
 
 constexpr std::int64_t kLineBytes = 64;
 
+// The extents of the room for rows of `block`, which stays on its rank, that others store there: of
+// each of the long axis' two, this rank has as much of the one as of the other.
+Extents room_in(const ExchangeProblem& problem, const Box& block) {
+  Extents extents = block.extents();
+  for (int axis = 0; axis < extents.size(); ++axis) {
+    const std::int64_t n = problem.to.shape()[axis];
+    if (n > 0 && problem.to.is_local(axis) && !problem.from.is_local(axis))
+      extents[axis] -= extents[axis] * extents[axis] / n;
+  }
+  return extents;
+}
+
 }  // namespace
 
 WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int rank) {
   WindowBlocks window;
   for (const Block& block : redistribution_between(problem.from, problem.to, rank).sends) {
-    const bool is_at_home = problem.home && !problem.window_has_all && block.peer == rank;
-    if (!serves(peers, problem, block.peer) || is_at_home) continue;
-    const Arrangement arrangement = arrangement_between(
-        problem.from, problem.to, block.box.extents(), problem.order, problem.element_bytes);
-    window.blocks.push_back({block, arrangement.strides, window.field_bytes});
+    const bool is_at_home = problem.home && block.peer == rank;
+    if (!serves(peers, problem, block.peer) ||
+        (is_at_home && problem.own_in_window == OwnInWindow::nothing))
+      continue;
+    const bool is_room = is_at_home && problem.own_in_window == OwnInWindow::others_rows;
+    const Extents extents = is_room ? room_in(problem, block.box) : block.box.extents();
+    const Arrangement arrangement = arrangement_between(problem.from, problem.to, extents,
+                                                        problem.order, problem.element_bytes);
+    window.blocks.push_back({block, arrangement.strides, window.field_bytes, is_room});
     window.field_bytes +=
         (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
@@ -100,18 +116,19 @@ View SharedExchange::inbox(int unit, int block) const {
 }
 
 // A home of one rank is in an array that others do not reach.
-std::vector<View> SharedExchange::places(int unit) const {
-  if (peers_ != Peers::all || (problem_.home && !problem_.window_has_all)) return {};
-  std::vector<View> places;
+std::vector<BlockPlace> SharedExchange::places(int unit) const {
+  if (peers_ != Peers::all || (problem_.home && problem_.own_in_window == OwnInWindow::nothing))
+    return {};
+  std::vector<BlockPlace> places;
   if (const auto& homes = problem_.shared_homes) {
     for (const Home& home : homes->all)
-      places.push_back(view_at({home.view, home.field_bytes}, unit));
+      places.push_back({view_at({home.view, home.field_bytes}, unit)});
     return places;
   }
   for (int host = 0; host < problem_.comm->size(); ++host) {
     const WindowBlocks window = blocks_in_window_of(host);
     for (const WindowBlock& there : window.blocks)
-      places.push_back(view_at(place_in(host, window, there), unit));
+      places.push_back({view_at(place_in(host, window, there), unit), there.is_room});
   }
   return places;
 }

@@ -15,6 +15,7 @@ struct WindowBlock {
   Block block;              ///< its peer is the one that it goes to
   Extents strides;          ///< elements
   std::int64_t offset = 0;  ///< bytes from where the exchange's part of the window begins
+  bool is_room = false;     ///< see OwnInWindow::others_rows
 };
 
 /// What one field of a rank takes in its window: a block for each peer served, each an array of its
@@ -39,7 +40,7 @@ class SharedExchange final : public Exchange {
   void attach(const ExchangeBuffers& buffers) override { buffers_ = buffers; }
   View outbox(int unit, int block) const override;
   View inbox(int unit, int block) const override;
-  std::vector<View> places(int unit) const override;
+  std::vector<BlockPlace> places(int unit) const override;
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override;
   bool may_open() override;

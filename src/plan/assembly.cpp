@@ -196,7 +196,7 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       ExchangeProblem problem = problem_of(hop, number++);
       problem.returns = homes.returns;
       problem.home = homes.own;
-      problem.window_has_all = homes.window_has_all;
+      problem.own_in_window = homes.in_window;
       note_room_for(homes.all, problem.element_bytes);
       problem.shared_homes = std::move(homes.all);
       comm.agree([&] {

@@ -92,23 +92,37 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
 
 // True when the block that stays on its rank in exchange `number` of `sequence` may wait in an
 // array of the user's although two passes follow: in what the call reads, or, in two dimensions,
-// where the result will be, if no exchange takes it back: the rows are stored there as the passes
-// need them.
+// where the result will be: the rows are stored there as the passes need them.
 bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                                              std::size_t number, const UserSide& sink) const {
   const std::size_t action = hops[number].action;
-  if (is_returned(hops, number)) return action == 0;
-  if (action + 2 != sequence.actions.size() || request.options.in_place ||
-      hops[number].from.shape().size() != 2)
-    return false;
+  const bool has_result = !request.options.in_place && hops[number].from.shape().size() == 2;
+  if (is_returned(hops, number)) return has_result || action == 0;
+  if (!has_result || action + 2 != sequence.actions.size()) return false;
   const int axis = sequence.actions[action + 1].axis;
   const std::int64_t step = sink.layout.strides(comm.rank())[axis] * sink.element.bytes();
   return !displaces_rows(sink.layout.shape()[axis], step, sink.element.precision);
 }
 
-// For each exchange homes on every rank, or on none. One that stores blocks where an earlier one
-// loaded them has a home for its own if that one has. Where two passes go between them, which need
-// a place in the windows for all rows, either of them may have one.
+// One exchange stores blocks where an earlier one loaded them, so it has a home for its own if that
+// one has. Where two passes go between them, the home holds the rows that the rank stores there
+// itself: the window needs room for those of others, or, if only what the call reads or where its
+// result will be can be a home, so that just one of the exchanges has one, for all.
+void AnyPlan::Implementation::settle(Homes& earlier, bool reads_input, Homes& later,
+                                     bool stores_result) const {
+  const bool both = earlier.own && later.own;
+  if (earlier.precedes_two_passes) {
+    const bool divides = both && !request.options.in_place;
+    if (!divides && !reads_input) earlier.own.reset();
+    if (!divides && !stores_result) later.own.reset();
+    earlier.in_window = later.in_window = divides ? OwnInWindow::others_rows : OwnInWindow::all;
+  } else if (!both) {
+    earlier.own.reset();
+    later.own.reset();
+  }
+}
+
+// For each exchange homes on every rank, or on none.
 std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     Direction direction, const ExchangeMethod& method) const {
   const Sequence sequence =
@@ -124,22 +138,21 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
     Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
     mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
-    const bool follows_two_passes = mine.returns && earlier->precedes_two_passes;
+    const bool stores_result = hop.action + 1 == sequence.actions.size();
     bool leaves_home = method.leaves_home() && !mine.all;
     if (mine.precedes_two_passes)
       leaves_home &= may_leave_home(sequence, way(direction).hops, number, sink);
-    if (follows_two_passes) leaves_home &= hop.action + 1 == sequence.actions.size();
+    if (mine.returns && earlier->precedes_two_passes)
+      leaves_home &= stores_result || !request.options.in_place;
     if (leaves_home) {
       HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
       problem.is_before_two_passes = mine.precedes_two_passes;
       mine.own = home_of(problem);
     }
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
-    if (follows_two_passes) {
-      mine.window_has_all = earlier->window_has_all = true;
-    } else if (mine.returns) {
-      if (!mine.own) earlier->own.reset();
-      if (!earlier->own) mine.own.reset();
+    if (mine.returns) {
+      const Hop& first = way(direction).hops[static_cast<std::size_t>(hop.returned)];
+      settle(*earlier, first.action == 0, mine, stores_result);
     }
     homes.push_back(std::move(mine));
   }

@@ -26,10 +26,10 @@ struct Run::Flight {
 struct AnyPlan::Implementation {
   /// Where the blocks of an exchange wait in users' arrays, if they do.
   struct Homes {
-    std::optional<Home> own;         ///< of the block that stays on this rank
-    std::optional<SharedHomes> all;  ///< of all blocks
-    bool returns = false;            ///< see ExchangeProblem
-    bool window_has_all = false;     ///< likewise
+    std::optional<Home> own;                       ///< of the block that stays on this rank
+    std::optional<SharedHomes> all;                ///< of all blocks
+    bool returns = false;                          ///< see ExchangeProblem
+    OwnInWindow in_window = OwnInWindow::nothing;  ///< likewise
     bool precedes_two_passes = false;
   };
 
@@ -120,6 +120,7 @@ struct AnyPlan::Implementation {
   bool precedes_two_passes(Direction direction, std::size_t number) const;
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops, std::size_t number,
                       const UserSide& sink) const;
+  void settle(Homes& earlier, bool reads_input, Homes& later, bool stores_result) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,
                            const UserSide& sink, int rank) const;

@@ -61,10 +61,11 @@ std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageS
 
 // Of rows that a stage before reorders: by what all ranks know, if it does so in memory of others.
 std::optional<Factors> factors_of(const Predecessor& before, const StageSpec& spec) {
-  const Boxes places = boxes_of(before.places);
+  const std::vector<Port> all = before.all();
+  const Boxes places = boxes_of(all);
   Boxes blocks = places;
   for (const Port& source : spec.sources)
-    if (!lies_in(source, before.places)) blocks.push_back(source.view.box);
+    if (!lies_in(source, all)) blocks.push_back(source.view.box);
   return factors_of(spec.n, blocks, places, spec.axis);
 }
 
@@ -174,15 +175,23 @@ bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::v
   return factors_of(n, before, after, axis).has_value();
 }
 
+std::vector<Port> Predecessor::all() const {
+  std::vector<Port> ports = places;
+  ports.insert(ports.end(), homes.begin(), homes.end());
+  ports.insert(ports.end(), rooms.begin(), rooms.end());
+  return ports;
+}
+
 bool can_reorder(const Predecessor& before, const Stage& stage) {
-  if (before.stage == nullptr || before.places.empty()) return false;
+  if (before.stage == nullptr || before.all().empty()) return false;
   const StageSpec& rows = before.stage->spec();
   const StageSpec& spec = stage.spec();
-  const int dimensions = before.places.front().view.box.dimensions();
+  const std::vector<Port> places = before.all();
+  const int dimensions = places.front().view.box.dimensions();
   if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
-      spec.source_box.dimensions() != dimensions || !stays_in_place(spec, before.places) ||
+      spec.source_box.dimensions() != dimensions || !stays_in_place(spec, places) ||
       rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0 ||
-      share_a_slot(rows.sources, before.places))
+      share_a_slot(rows.sources, places))
     return false;
   const std::optional<Factors> factors = factors_of(before, spec);
   return factors && can_be_cut(boxes_of(rows.sources), spec.axis, factors->b);
@@ -218,13 +227,13 @@ class Cutter {
     return each_cut(ports, [&](View& view) { cut_fast_first(view, axis_, factors_.a); });
   }
   /// Sources, but that rows of those in `places` are where row j1 + a j2 of the places lies.
-  std::vector<Port> reordered(const std::vector<Port>& ports, const std::vector<Port>& places,
+  std::vector<Port> reordered(const std::vector<Port>& ports, const Predecessor& places,
                               std::int64_t element_bytes) const {
     std::vector<Port> result;
     std::vector<Port> moved;
     for (const Port& port : sources(ports))
-      (lies_in(port, places) ? moved : result).push_back(port);
-    for (const Port& place : sinks(places))
+      (lies_in(port, places.all()) ? moved : result).push_back(port);
+    for (const Port& place : each_place(places, element_bytes))
       for (const Port& port : moved) {
         const Box both = intersect(place.view.box, port.view.box);
         if (both.empty()) continue;
@@ -236,14 +245,47 @@ class Cutter {
   }
 
  private:
+  // Sinks in all memory that rows may lie in, each only for rows j1 that lie there.
+  std::vector<Port> each_place(const Predecessor& places, std::int64_t element_bytes) const {
+    std::vector<Port> result = sinks(places.places);
+    for (const Port& home : places.homes)
+      if (!home.view.box.empty()) result.push_back(of_own_rows(home, element_bytes));
+    for (const Port& room : places.rooms)
+      if (!room.view.box.empty())
+        for (Port& part : of_rows_of_others(room, element_bytes)) result.push_back(std::move(part));
+    return result;
+  }
+  Port of_own_rows(const Port& home, std::int64_t element_bytes) const {
+    const Box& rows = home.view.box;
+    Port own = sinks({home}).front();
+    Box box = own.view.box;
+    box.lower[axis_] = rows.lower[axis_] / factors_.b;
+    box.upper[axis_] = rows.upper[axis_] / factors_.b;
+    own.view = part_of(own.view, box, element_bytes);
+    return own;
+  }
+  // Those before the rank's own and those after them, without a gap.
+  std::vector<Port> of_rows_of_others(const Port& room, std::int64_t element_bytes) const {
+    const Box& rows = room.view.box;
+    const std::int64_t first = rows.lower[axis_] / factors_.b;
+    const std::int64_t last = rows.upper[axis_] / factors_.b;
+    Port before = sinks({room}).front();
+    const std::int64_t row = before.view.strides[axis_];
+    before.view.strides[axis_ + 1] = (factors_.a - (last - first)) * row;
+    Port after = before;
+    before.view.box.upper[axis_] = first;
+    after.view.box.lower[axis_] = last;
+    after.view.offset_bytes += first * row * element_bytes;
+    return {before, after};
+  }
+
   int axis_;
   Factors factors_;
 };
 
 // `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies, but for blocks that it
 // stores elsewhere.
-Stage reordered(const Stage& stage, const std::vector<Port>& places, int axis,
-                const Cutter& cutter) {
+Stage reordered(const Stage& stage, const Predecessor& places, int axis, const Cutter& cutter) {
   StageSpec spec = stage.spec();
   spec.array_axis = stage.axis();
   if (spec.axis > axis) ++spec.axis;
@@ -265,7 +307,7 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   const std::optional<Factors> factors =
       reorders ? factors_of(before, first) : factors_of(first.sources, first);
   if (reorders && !before.stage->spec().source_box.empty())
-    *before.stage = reordered(*before.stage, before.places, axis, Cutter(axis, *factors));
+    *before.stage = reordered(*before.stage, before, axis, Cutter(axis, *factors));
   StageSpec second = first;
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
@@ -276,9 +318,8 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   }
   const Between place = between(first, reorders);
   const std::vector<Port> sinks = cutter.sinks(first.sinks);
-  first.sources = reorders
-                      ? cutter.reordered(first.sources, before.places, first.source_element.bytes())
-                      : cutter.sources(first.sources);
+  first.sources = reorders ? cutter.reordered(first.sources, before, first.source_element.bytes())
+                           : cutter.sources(first.sources);
   first.sinks = without_chunks(place == Between::sources ? first.sources : sinks);
   std::int64_t work_bytes = 0;
   if (place == Between::work)

@@ -387,11 +387,17 @@ Predecessor Program::before_exchange(std::size_t link) {
   const Exchange& brings = *links[link - 1].exchange;
   Predecessor before;
   if (const Exchange* const returns = links[link].exchange.get()) {
-    const std::vector<View> places = brings.places(0);
+    const std::vector<BlockPlace> places = brings.places(0);
     if (places != returns->places(0)) return {};
-    const std::vector<View> next_field = fields > 1 ? brings.places(1) : places;
-    for (std::size_t i = 0; i < places.size(); ++i)
-      before.places.push_back({places[i], next_field[i].offset_bytes - places[i].offset_bytes, -1});
+    const std::vector<BlockPlace> next_field = fields > 1 ? brings.places(1) : places;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const View& view = places[i].view;
+      (places[i].is_room ? before.rooms : before.places)
+          .push_back({view, next_field[i].view.offset_bytes - view.offset_bytes, -1});
+    }
+    if (!before.rooms.empty())
+      for (const Port& sink : links[link].passes.front().stages.front().spec().sinks)
+        if (!is_slot_of_peer(sink.view.slot)) before.homes.push_back(sink);
   } else {
     const StageSpec& spec = links[link].passes.front().stages.front().spec();
     if (share_a_slot(spec.sources, spec.sinks)) before.places = spec.sinks;

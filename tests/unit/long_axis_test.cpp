@@ -164,11 +164,19 @@ TEST(TwoPasses, FollowRowsInPlace) {
 }
 
 /// Where the block that stays on its rank waits for the two passes, and where it is after them.
-enum class Stays { in_window, in_window_then_result, in_input_then_window, in_result };
+enum class Stays {
+  in_window,
+  in_window_then_result,
+  in_input_then_window,
+  in_result,
+  at_home,  ///< in its result, but for the peer's rows before the passes: these are in a room
+  in_input_then_home,
+};
 
 // Two ranks, each with half of the rows first and `cut` of the lanes, or those after them, then.
 // Each stores its rows in another order, into the windows of both, if they go back to where they
-// come from, even if it has no lanes then; else what stays on it into its result.
+// come from, even if it has no lanes then; else, or if it has a home, what stays on it into its
+// result.
 class TwoRanks {
  public:
   TwoRanks(std::int64_t cut, Stays stays) : stays_(stays) {
@@ -179,10 +187,12 @@ class TwoRanks {
       const Box lanes = rank == 0 ? Box{{0, 0}, {kRows, cut}} : Box{{0, cut}, {kRows, kLanes}};
       const Box peers = rank == 0 ? Box{{0, cut}, {kRows, kLanes}} : Box{{0, 0}, {kRows, cut}};
       const Box own = intersect(rows, lanes);
+      Box kept = own;
+      if (has_home()) kept.upper[0] -= kept.extent(0) / 2;
       ranks_.push_back({.lanes = lanes,
                         .input = memory(kSlotInput, rows),
                         .sent = memory(kWindowSlot + rank, intersect(rows, peers)),
-                        .kept = memory(kWindowSlot + 2 + rank, own),
+                        .kept = memory(kWindowSlot + 2 + rank, kept),
                         .result = memory(kSinkSlot, stays == Stays::in_result ? lanes : own)});
       for (int field = 0; field < test::kFields; ++field)
         ranks_.back().input.fill(field, signal_[static_cast<std::size_t>(field)]);
@@ -196,7 +206,7 @@ class TwoRanks {
     for (std::size_t rank = 0; rank < 2; ++rank) {
       Stage stage(stage_after(rank));
       stage.use_engine(engine_named("weft"), 1);
-      const Predecessor predecessor{&before[rank], places(rank)};
+      const Predecessor predecessor = predecessor_of(rank, before[rank]);
       ASSERT_EQ(can_reorder(predecessor, stage), !predecessor.places.empty());
       auto [first, second, work_bytes] = in_two_passes(stage, predecessor);
       EXPECT_EQ(work_bytes, 0);
@@ -218,8 +228,7 @@ class TwoRanks {
       const long double error = largest_error(columns, expected);
       for (Rank& rank : ranks_) {
         if (stays_ != Stays::in_result) rank.sent.expect(field, expected, kFactor, error);
-        const bool in_window = stays_ == Stays::in_window || stays_ == Stays::in_input_then_window;
-        (in_window ? rank.kept : rank.result).expect(field, expected, kFactor, error);
+        (ends_in_result() ? rank.result : rank.kept).expect(field, expected, kFactor, error);
         rank.input.expect(field, signal, 1, 0);
       }
     }
@@ -238,7 +247,7 @@ class TwoRanks {
     Box lanes;
     Memory input;
     Memory sent;    ///< to the peer
-    Memory kept;    ///< the window's place for what stays
+    Memory kept;    ///< the window's place for what stays, or the room for the peer's rows of it
     Memory result;  ///< of what stays, or of all lanes
   };
 
@@ -250,7 +259,13 @@ class TwoRanks {
     for (Port& port : ports) port.view = part_of(port.view, box, 16);
     return ports;
   }
-  bool copies() const { return stays_ == Stays::in_input_then_window; }
+  bool copies() const {
+    return stays_ == Stays::in_input_then_window || stays_ == Stays::in_input_then_home;
+  }
+  bool has_home() const { return stays_ == Stays::at_home || stays_ == Stays::in_input_then_home; }
+  bool ends_in_result() const {
+    return stays_ != Stays::in_window && stays_ != Stays::in_input_then_window;
+  }
 
   Box own(const Rank& rank) const {
     return intersect(rank.input.ports().front().view.box, rank.lanes);
@@ -258,17 +273,24 @@ class TwoRanks {
   // What stays on the rank, as it waits.
   std::vector<Port> waiting(const Rank& rank) const {
     if (own(rank).empty()) return {};
-    if (stays_ == Stays::in_input_then_window) return part(rank.input, own(rank));
-    return stays_ == Stays::in_result ? part(rank.result, own(rank)) : rank.kept.ports();
+    if (copies()) return part(rank.input, own(rank));
+    const bool in_result = stays_ == Stays::in_result || stays_ == Stays::at_home;
+    return in_result ? part(rank.result, own(rank)) : rank.kept.ports();
   }
 
-  std::vector<Port> places(std::size_t rank) const {
-    std::vector<Port> all;
-    if (stays_ == Stays::in_result) return ranks_[rank].result.ports();
-    for (const Rank& host : ranks_)
-      for (const Memory* memory : {&host.sent, &host.kept})
-        for (const Port& port : memory->ports()) all.push_back(port);
-    return all;
+  Predecessor predecessor_of(std::size_t rank, Stage& stage) const {
+    Predecessor before{&stage};
+    if (stays_ == Stays::in_result) before.places = ranks_[rank].result.ports();
+    if (has_home()) before.homes = ranks_[rank].result.ports();
+    for (const Rank& host : ranks_) {
+      if (stays_ == Stays::in_result) continue;
+      for (const Port& port : host.sent.ports()) before.places.push_back(port);
+      for (Port port : host.kept.ports()) {
+        port.view.box = own(host);
+        (has_home() ? before.rooms : before.places).push_back(port);
+      }
+    }
+    return before;
   }
 
   StageSpec stage_before(const Rank& rank) const {
@@ -286,9 +308,7 @@ class TwoRanks {
     StageSpec spec =
         test::spec_of({.shape = kShape, .axis = 0, .factor = kFactor}, rank.lanes, rank.lanes);
     spec.sources = waiting(rank);
-    spec.sinks = stays_ == Stays::in_window_then_result || stays_ == Stays::in_result
-                     ? rank.result.ports()
-                     : rank.kept.ports();
+    spec.sinks = ends_in_result() ? rank.result.ports() : rank.kept.ports();
     for (const Port& port : ranks_[1 - number].sent.ports()) {
       spec.sources.push_back(port);
       if (stays_ != Stays::in_result) spec.sinks.push_back(port);
@@ -317,8 +337,9 @@ class TwoRanks {
 
 TEST(TwoPasses, FollowRowsOfAllRanks) {
   for (const std::int64_t cut : {16, 40})
-    for (const Stays stays : {Stays::in_window, Stays::in_window_then_result,
-                              Stays::in_input_then_window, Stays::in_result}) {
+    for (const Stays stays :
+         {Stays::in_window, Stays::in_window_then_result, Stays::in_input_then_window,
+          Stays::in_result, Stays::at_home, Stays::in_input_then_home}) {
       SCOPED_TRACE(::testing::Message() << cut << " lanes, " << static_cast<int>(stays));
       TwoRanks ranks(cut, stays);
       ranks.run();
