@@ -94,14 +94,19 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
 // array of the user's although two passes follow: in what the call reads, or, in two dimensions,
 // where the result will be: the rows are stored there as the passes need them.
 bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
-                                             std::size_t number, const UserSide& sink) const {
+                                             std::size_t number) const {
   const std::size_t action = hops[number].action;
   const bool has_result = !request.options.in_place && hops[number].from.shape().size() == 2;
   if (is_returned(hops, number)) return has_result || action == 0;
-  if (!has_result || action + 2 != sequence.actions.size()) return false;
-  const int axis = sequence.actions[action + 1].axis;
+  return has_result && action + 2 == sequence.actions.size();
+}
+
+// True when the last passes, two of them along `axis`, would go through too many rows of the result
+// that compete, on any rank.
+bool AnyPlan::Implementation::displaces_rows_of(const UserSide& sink, int axis) const {
   const std::int64_t step = sink.layout.strides(comm.rank())[axis] * sink.element.bytes();
-  return !displaces_rows(sink.layout.shape()[axis], step, sink.element.precision);
+  const bool displaces = displaces_rows(sink.layout.shape()[axis], step, sink.element.precision);
+  return comm.max(std::int64_t{displaces}) != 0;
 }
 
 // One exchange stores blocks where an earlier one loaded them, so it has a home for its own if that
@@ -141,15 +146,16 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     const bool stores_result = hop.action + 1 == sequence.actions.size();
     bool leaves_home = method.leaves_home() && !mine.all;
     if (mine.precedes_two_passes)
-      leaves_home &= may_leave_home(sequence, way(direction).hops, number, sink);
+      leaves_home &= may_leave_home(sequence, way(direction).hops, number);
     if (mine.returns && earlier->precedes_two_passes)
       leaves_home &= stores_result || !request.options.in_place;
-    if (leaves_home) {
-      HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
-      problem.is_before_two_passes = mine.precedes_two_passes;
-      mine.own = home_of(problem);
-    }
+    HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
+    problem.is_before_two_passes = mine.precedes_two_passes;
+    if (leaves_home) mine.own = home_of(problem);
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
+    if (mine.own && mine.precedes_two_passes && !is_returned(way(direction).hops, number) &&
+        displaces_rows_of(sink, sequence.actions[hop.action + 1].axis))
+      mine.in_window = OwnInWindow::others_rows;
     if (mine.returns) {
       const Hop& first = way(direction).hops[static_cast<std::size_t>(hop.returned)];
       settle(*earlier, first.action == 0, mine, stores_result);

@@ -118,8 +118,9 @@ struct AnyPlan::Implementation {
     return request.options.threads == 1 && request.options.chunks == 1;
   }
   bool precedes_two_passes(Direction direction, std::size_t number) const;
-  bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops, std::size_t number,
-                      const UserSide& sink) const;
+  bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
+                      std::size_t number) const;
+  bool displaces_rows_of(const UserSide& sink, int axis) const;
   void settle(Homes& earlier, bool reads_input, Homes& later, bool stores_result) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,

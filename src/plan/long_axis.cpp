@@ -296,6 +296,20 @@ Stage reordered(const Stage& stage, const Predecessor& places, int axis, const C
   return Stage(std::move(spec));
 }
 
+// Where the first of two passes can leave what the second one makes the result of, in place: there,
+// or, where the rows were stored to all ranks' memory, in that.
+std::vector<Port> in_place_of(const StageSpec& spec, const Predecessor& before) {
+  if (before.rooms.empty()) return spec.sinks;
+  std::vector<Port> ports = before.homes;
+  for (const Port& place : before.places) {
+    const Box both = intersect(place.view.box, spec.sink_box);
+    if (both.empty()) continue;
+    ports.push_back(place);
+    ports.back().view = part_of(place.view, both, spec.sink_element.bytes());
+  }
+  return ports;
+}
+
 }  // namespace
 
 TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
@@ -312,12 +326,13 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
   const Cutter cutter(axis, *factors);
+  const Between place = between(first, reorders);
+  const std::vector<Port> sinks = cutter.sinks(reorders ? in_place_of(first, before) : first.sinks);
+  second.sinks = cutter.sinks(first.sinks);
   for (StageSpec* spec : {&first, &second}) {
     cutter.cut_box(spec->source_box);
     cutter.cut_box(spec->sink_box);
   }
-  const Between place = between(first, reorders);
-  const std::vector<Port> sinks = cutter.sinks(first.sinks);
   first.sources = reorders ? cutter.reordered(first.sources, before, first.source_element.bytes())
                            : cutter.sources(first.sources);
   first.sinks = without_chunks(place == Between::sources ? first.sources : sinks);
@@ -326,7 +341,6 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
     std::tie(first.sinks, work_bytes) =
         work_ports(first.sink_box, first.sources.front().view, first.sink_element.bytes());
   second.sources = first.sinks;
-  second.sinks = sinks;
   first.n = factors->a;
   second.n = factors->b;
   second.axis = first.twiddle_axis = axis + 1;

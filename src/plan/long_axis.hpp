@@ -32,8 +32,8 @@ bool can_be_divided(std::int64_t n, const std::vector<Box>& before, const std::v
 
 /// The stage before another one, which may store its rows in another order.
 struct Predecessor {
-  Stage* stage = nullptr;    ///< null where there is none
-  std::vector<Port> places;  ///< all memory that they may lie in, also in windows of peers
+  Stage* stage = nullptr;         ///< null where there is none
+  std::vector<Port> places = {};  ///< all memory that they may lie in, also in windows of peers
   /// Likewise, of blocks that stay on their ranks. A home is reached by its rank only; of what is
   /// stored to the block's places, other ranks store their rows into a room, which is in a window
   /// and holds no others: its view is as if it did.

@@ -381,26 +381,44 @@ void Program::use_engine(const Engine& engine, int threads) {
   for (Stage* stage : transform_stages()) stage->use_engine(engine, threads);
 }
 
+namespace {
+
+// Where the blocks with those rooms lie in what `spec` stores to of the user's.
+Ports homes_of(const StageSpec& spec, const Ports& rooms) {
+  Ports homes;
+  for (const Port& sink : spec.sinks)
+    for (const Port& room : rooms) {
+      const Box own = intersect(sink.view.box, room.view.box);
+      if (is_slot_of_peer(sink.view.slot) || own.empty()) continue;
+      homes.push_back(sink);
+      homes.back().view = part_of(sink.view, own, spec.sink_element.bytes());
+    }
+  return homes;
+}
+
+}  // namespace
+
 Predecessor Program::before_exchange(std::size_t link) {
   if (link == 0 || chunks > 1 || links[link].passes.size() != 1 || links[link - 1].passes.empty())
     return {};
   const Exchange& brings = *links[link - 1].exchange;
+  const Exchange* const returns = links[link].exchange.get();
+  const StageSpec& spec = links[link].passes.front().stages.front().spec();
+  const std::vector<BlockPlace> places = brings.places(0);
+  const bool has_rooms = std::any_of(places.begin(), places.end(),
+                                     [](const BlockPlace& place) { return place.is_room; });
+  if (returns && places != returns->places(0)) return {};
   Predecessor before;
-  if (const Exchange* const returns = links[link].exchange.get()) {
-    const std::vector<BlockPlace> places = brings.places(0);
-    if (places != returns->places(0)) return {};
+  if (returns || has_rooms) {
     const std::vector<BlockPlace> next_field = fields > 1 ? brings.places(1) : places;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const View& view = places[i].view;
       (places[i].is_room ? before.rooms : before.places)
           .push_back({view, next_field[i].view.offset_bytes - view.offset_bytes, -1});
     }
-    if (!before.rooms.empty())
-      for (const Port& sink : links[link].passes.front().stages.front().spec().sinks)
-        if (!is_slot_of_peer(sink.view.slot)) before.homes.push_back(sink);
-  } else {
-    const StageSpec& spec = links[link].passes.front().stages.front().spec();
-    if (share_a_slot(spec.sources, spec.sinks)) before.places = spec.sinks;
+    before.homes = homes_of(spec, before.rooms);
+  } else if (share_a_slot(spec.sources, spec.sinks)) {
+    before.places = spec.sinks;
   }
   Stage& last = links[link - 1].passes.back().stages.back();
   before.stage = last.needs_no_tile() ? nullptr : &last;
@@ -419,8 +437,9 @@ std::vector<std::int64_t> Program::undivided_passes() {
       const auto gains = [&] {
         return is_faster_in_two_passes(spec.n, spec.sink_element.precision);
       };
-      const bool is_indifferent = is_idle && !links[number].exchange;  // no rows of it elsewhere
-      const bool reorders = is_indifferent || (can_reorder(before_exchange(number), stage) &&
+      const Predecessor other = before_exchange(number);
+      const bool is_indifferent = is_idle && !links[number].exchange && other.all().empty();
+      const bool reorders = is_indifferent || (can_reorder(other, stage) &&
                                                (is_idle || (stage.needs_no_tile() && gains())));
       undivided.push_back(reorders ? 0 : 1);
       const bool divides =

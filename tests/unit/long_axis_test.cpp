@@ -169,6 +169,7 @@ enum class Stays {
   in_window_then_result,
   in_input_then_window,
   in_result,
+  in_result_in_part,  ///< as at home
   at_home,  ///< in its result, but for the peer's rows before the passes: these are in a room
   in_input_then_home,
 };
@@ -193,7 +194,7 @@ class TwoRanks {
                         .input = memory(kSlotInput, rows),
                         .sent = memory(kWindowSlot + rank, intersect(rows, peers)),
                         .kept = memory(kWindowSlot + 2 + rank, kept),
-                        .result = memory(kSinkSlot, stays == Stays::in_result ? lanes : own)});
+                        .result = memory(kSinkSlot, makes_result() ? lanes : own)});
       for (int field = 0; field < test::kFields; ++field)
         ranks_.back().input.fill(field, signal_[static_cast<std::size_t>(field)]);
     }
@@ -227,7 +228,7 @@ class TwoRanks {
       const test::Field expected = test::direct_sum(rows, 0, -1, kRows);
       const long double error = largest_error(columns, expected);
       for (Rank& rank : ranks_) {
-        if (stays_ != Stays::in_result) rank.sent.expect(field, expected, kFactor, error);
+        if (!makes_result()) rank.sent.expect(field, expected, kFactor, error);
         (ends_in_result() ? rank.result : rank.kept).expect(field, expected, kFactor, error);
         rank.input.expect(field, signal, 1, 0);
       }
@@ -262,7 +263,14 @@ class TwoRanks {
   bool copies() const {
     return stays_ == Stays::in_input_then_window || stays_ == Stays::in_input_then_home;
   }
-  bool has_home() const { return stays_ == Stays::at_home || stays_ == Stays::in_input_then_home; }
+  bool has_home() const {
+    return stays_ == Stays::at_home || stays_ == Stays::in_input_then_home ||
+           stays_ == Stays::in_result_in_part;
+  }
+  // Rather than what goes back to the peer.
+  bool makes_result() const {
+    return stays_ == Stays::in_result || stays_ == Stays::in_result_in_part;
+  }
   bool ends_in_result() const {
     return stays_ != Stays::in_window && stays_ != Stays::in_input_then_window;
   }
@@ -274,14 +282,15 @@ class TwoRanks {
   std::vector<Port> waiting(const Rank& rank) const {
     if (own(rank).empty()) return {};
     if (copies()) return part(rank.input, own(rank));
-    const bool in_result = stays_ == Stays::in_result || stays_ == Stays::at_home;
+    const bool in_result = makes_result() || stays_ == Stays::at_home;
     return in_result ? part(rank.result, own(rank)) : rank.kept.ports();
   }
 
   Predecessor predecessor_of(std::size_t rank, Stage& stage) const {
     Predecessor before{&stage};
     if (stays_ == Stays::in_result) before.places = ranks_[rank].result.ports();
-    if (has_home()) before.homes = ranks_[rank].result.ports();
+    if (has_home() && !own(ranks_[rank]).empty())
+      before.homes = part(ranks_[rank].result, own(ranks_[rank]));
     for (const Rank& host : ranks_) {
       if (stays_ == Stays::in_result) continue;
       for (const Port& port : host.sent.ports()) before.places.push_back(port);
@@ -311,7 +320,7 @@ class TwoRanks {
     spec.sinks = ends_in_result() ? rank.result.ports() : rank.kept.ports();
     for (const Port& port : ranks_[1 - number].sent.ports()) {
       spec.sources.push_back(port);
-      if (stays_ != Stays::in_result) spec.sinks.push_back(port);
+      if (!makes_result()) spec.sinks.push_back(port);
     }
     spec.keep_source = copies();
     return spec;
@@ -339,7 +348,7 @@ TEST(TwoPasses, FollowRowsOfAllRanks) {
   for (const std::int64_t cut : {16, 40})
     for (const Stays stays :
          {Stays::in_window, Stays::in_window_then_result, Stays::in_input_then_window,
-          Stays::in_result, Stays::at_home, Stays::in_input_then_home}) {
+          Stays::in_result, Stays::in_result_in_part, Stays::at_home, Stays::in_input_then_home}) {
       SCOPED_TRACE(::testing::Message() << cut << " lanes, " << static_cast<int>(stays));
       TwoRanks ranks(cut, stays);
       ranks.run();
