@@ -74,6 +74,9 @@ struct ExchangeProblem {
   /// then. Only for methods that leaves_home() is true of.
   std::optional<Home> home = std::nullopt;
   OwnInWindow own_in_window = OwnInWindow::nothing;
+  /// With others_rows: that is so of the first of so many equal parts of the block's rows only; of
+  /// the others the window has all.
+  int home_parts = 1;
   /// Of all blocks, on all ranks or on none. Only for methods that leaves_home() is true of.
   std::optional<SharedHomes> shared_homes = std::nullopt;
 };
@@ -164,6 +167,8 @@ class Exchange {
   /// Where the blocks of all ranks lie in a unit, the same on all ranks, and the rooms for what
   /// some store to those of others that have homes; empty where some blocks are out of reach.
   virtual std::vector<BlockPlace> places(int /*unit*/) const { return {}; }
+  /// See ExchangeProblem.
+  virtual int home_parts() const { return 1; }
 
   /// `call` counts the executions of the plan from 1; `bases` gives the memory of each slot.
   virtual void begin(std::int64_t call, std::span<std::byte* const> bases) = 0;

@@ -10,16 +10,35 @@ namespace {
 
 constexpr std::int64_t kLineBytes = 64;
 
-// The extents of the room for rows of `block`, which stays on its rank, that others store there: of
-// each of the long axis' two, this rank has as much of the one as of the other.
-Extents room_in(const ExchangeProblem& problem, const Box& block) {
-  Extents extents = block.extents();
-  for (int axis = 0; axis < extents.size(); ++axis) {
-    const std::int64_t n = problem.to.shape()[axis];
-    if (n > 0 && problem.to.is_local(axis) && !problem.from.is_local(axis))
-      extents[axis] -= extents[axis] * extents[axis] / n;
-  }
-  return extents;
+// The axis of which this exchange brings whole pencils; -1: none that it has to.
+int axis_brought(const ExchangeProblem& problem) {
+  for (int axis = 0; axis < problem.to.shape().size(); ++axis)
+    if (problem.to.is_local(axis) && !problem.from.is_local(axis)) return axis;
+  return -1;
+}
+
+void append(WindowBlocks& window, const ExchangeProblem& problem, const Block& block,
+            const Extents& extents, bool is_room) {
+  const Arrangement arrangement =
+      arrangement_between(problem.from, problem.to, extents, problem.order, problem.element_bytes);
+  window.blocks.push_back({block, arrangement.strides, window.field_bytes, is_room});
+  window.field_bytes +=
+      (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
+// What stays on its rank, as OwnInWindow::others_rows tells: others store as many of the rows that
+// have their places there as they have of all rows.
+void append_in_part(WindowBlocks& window, const ExchangeProblem& problem, const Block& block) {
+  const int axis = axis_brought(problem);
+  Block first = block;
+  Block rest = block;
+  const std::int64_t rows = block.box.extent(axis);
+  rest.box.lower[axis] += rows / problem.home_parts;
+  first.box.upper[axis] = rest.box.lower[axis];
+  Extents room = first.box.extents();
+  room[axis] -= room[axis] * rows / problem.to.shape()[axis];
+  append(window, problem, first, room, true);
+  if (!rest.box.empty()) append(window, problem, rest, rest.box.extents(), false);
 }
 
 }  // namespace
@@ -27,17 +46,12 @@ Extents room_in(const ExchangeProblem& problem, const Box& block) {
 WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int rank) {
   WindowBlocks window;
   for (const Block& block : redistribution_between(problem.from, problem.to, rank).sends) {
-    const bool is_at_home = problem.home && block.peer == rank;
-    if (!serves(peers, problem, block.peer) ||
-        (is_at_home && problem.own_in_window == OwnInWindow::nothing))
-      continue;
-    const bool is_room = is_at_home && problem.own_in_window == OwnInWindow::others_rows;
-    const Extents extents = is_room ? room_in(problem, block.box) : block.box.extents();
-    const Arrangement arrangement = arrangement_between(problem.from, problem.to, extents,
-                                                        problem.order, problem.element_bytes);
-    window.blocks.push_back({block, arrangement.strides, window.field_bytes, is_room});
-    window.field_bytes +=
-        (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    if (!serves(peers, problem, block.peer)) continue;
+    const bool has_home = problem.home && block.peer == rank;
+    if (has_home && problem.own_in_window == OwnInWindow::others_rows)
+      append_in_part(window, problem, block);
+    else if (!has_home || problem.own_in_window == OwnInWindow::all)
+      append(window, problem, block, block.box.extents(), false);
   }
   return window;
 }

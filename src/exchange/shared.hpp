@@ -41,6 +41,7 @@ class SharedExchange final : public Exchange {
   View outbox(int unit, int block) const override;
   View inbox(int unit, int block) const override;
   std::vector<BlockPlace> places(int unit) const override;
+  int home_parts() const override { return problem_.home_parts; }
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override;
   bool may_open() override;

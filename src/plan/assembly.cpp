@@ -197,6 +197,7 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       problem.returns = homes.returns;
       problem.home = homes.own;
       problem.own_in_window = homes.in_window;
+      problem.home_parts = homes.parts;
       note_room_for(homes.all, problem.element_bytes);
       problem.shared_homes = std::move(homes.all);
       comm.agree([&] {

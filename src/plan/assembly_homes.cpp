@@ -101,12 +101,23 @@ bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std
   return has_result && action + 2 == sequence.actions.size();
 }
 
-// True when the last passes, two of them along `axis`, would go through too many rows of the result
-// that compete, on any rank.
+// True when two passes along `axis` would go through too many rows of the result that compete.
 bool AnyPlan::Implementation::displaces_rows_of(const UserSide& sink, int axis) const {
   const std::int64_t step = sink.layout.strides(comm.rank())[axis] * sink.element.bytes();
   const bool displaces = displaces_rows(sink.layout.shape()[axis], step, sink.element.precision);
   return comm.max(std::int64_t{displaces}) != 0;
+}
+
+// Into how many parts what stays on a rank of exchange `hop`, before these passes, can be divided
+// so that few enough rows have their home in the result.
+int AnyPlan::Implementation::home_parts(const Hop& hop, int axis, Precision precision) const {
+  constexpr int kParts = 8;
+  const std::int64_t n = hop.from.shape()[axis];
+  const std::int64_t rows = kParts * rows_in_passes(n, precision).front();
+  const std::vector<Box> boxes = hop.from.boxes();
+  const bool can_be_cut = std::all_of(boxes.begin(), boxes.end(),
+                                      [&](const Box& box) { return box.extent(axis) % rows == 0; });
+  return can_be_cut ? kParts : 1;
 }
 
 // One exchange stores blocks where an earlier one loaded them, so it has a home for its own if that
@@ -121,6 +132,7 @@ void AnyPlan::Implementation::settle(Homes& earlier, bool reads_input, Homes& la
     if (!divides && !reads_input) earlier.own.reset();
     if (!divides && !stores_result) later.own.reset();
     earlier.in_window = later.in_window = divides ? OwnInWindow::others_rows : OwnInWindow::all;
+    later.parts = earlier.parts;
   } else if (!both) {
     earlier.own.reset();
     later.own.reset();
@@ -153,9 +165,11 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     problem.is_before_two_passes = mine.precedes_two_passes;
     if (leaves_home) mine.own = home_of(problem);
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
-    if (mine.own && mine.precedes_two_passes && !is_returned(way(direction).hops, number) &&
-        displaces_rows_of(sink, sequence.actions[hop.action + 1].axis))
-      mine.in_window = OwnInWindow::others_rows;
+    const int axis = mine.precedes_two_passes ? sequence.actions[hop.action + 1].axis : -1;
+    if (axis >= 0 && displaces_rows_of(sink, axis)) {
+      mine.parts = home_parts(hop, axis, sink.element.precision);
+      if (mine.own) mine.in_window = OwnInWindow::others_rows;
+    }
     if (mine.returns) {
       const Hop& first = way(direction).hops[static_cast<std::size_t>(hop.returned)];
       settle(*earlier, first.action == 0, mine, stores_result);

@@ -30,6 +30,7 @@ struct AnyPlan::Implementation {
     std::optional<SharedHomes> all;                ///< of all blocks
     bool returns = false;                          ///< see ExchangeProblem
     OwnInWindow in_window = OwnInWindow::nothing;  ///< likewise
+    int parts = 1;                                 ///< likewise
     bool precedes_two_passes = false;
   };
 
@@ -121,6 +122,7 @@ struct AnyPlan::Implementation {
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                       std::size_t number) const;
   bool displaces_rows_of(const UserSide& sink, int axis) const;
+  int home_parts(const Hop& hop, int axis, Precision precision) const;
   void settle(Homes& earlier, bool reads_input, Homes& later, bool stores_result) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,

@@ -249,26 +249,30 @@ class Cutter {
   std::vector<Port> each_place(const Predecessor& places, std::int64_t element_bytes) const {
     std::vector<Port> result = sinks(places.places);
     for (const Port& home : places.homes)
-      if (!home.view.box.empty()) result.push_back(of_own_rows(home, element_bytes));
+      if (!home.view.box.empty())
+        result.push_back(of_own_rows(home, places.home_parts, element_bytes));
     for (const Port& room : places.rooms)
       if (!room.view.box.empty())
-        for (Port& part : of_rows_of_others(room, element_bytes)) result.push_back(std::move(part));
+        for (const Port& part : of_rows_of_others(room, places.home_parts, element_bytes))
+          result.push_back(part);
     return result;
   }
-  Port of_own_rows(const Port& home, std::int64_t element_bytes) const {
-    const Box& rows = home.view.box;
+  // The first row j1 of a rank, and the one after its last.
+  std::pair<std::int64_t, std::int64_t> own_rows(const Box& part, int parts) const {
+    const std::int64_t first = part.lower[axis_];
+    return {first / factors_.b, (first + parts * part.extent(axis_)) / factors_.b};
+  }
+  Port of_own_rows(const Port& home, int parts, std::int64_t element_bytes) const {
     Port own = sinks({home}).front();
     Box box = own.view.box;
-    box.lower[axis_] = rows.lower[axis_] / factors_.b;
-    box.upper[axis_] = rows.upper[axis_] / factors_.b;
+    std::tie(box.lower[axis_], box.upper[axis_]) = own_rows(home.view.box, parts);
     own.view = part_of(own.view, box, element_bytes);
     return own;
   }
   // Those before the rank's own and those after them, without a gap.
-  std::vector<Port> of_rows_of_others(const Port& room, std::int64_t element_bytes) const {
-    const Box& rows = room.view.box;
-    const std::int64_t first = rows.lower[axis_] / factors_.b;
-    const std::int64_t last = rows.upper[axis_] / factors_.b;
+  std::vector<Port> of_rows_of_others(const Port& room, int parts,
+                                      std::int64_t element_bytes) const {
+    const auto [first, last] = own_rows(room.view.box, parts);
     Port before = sinks({room}).front();
     const std::int64_t row = before.view.strides[axis_];
     before.view.strides[axis_ + 1] = (factors_.a - (last - first)) * row;

@@ -39,6 +39,7 @@ struct Predecessor {
   /// and holds no others: its view is as if it did.
   std::vector<Port> homes = {};
   std::vector<Port> rooms = {};  ///< of all ranks that have homes
+  int home_parts = 1;            ///< they are for the first of so many parts of their blocks
 
   std::vector<Port> all() const;
 };

@@ -417,6 +417,7 @@ Predecessor Program::before_exchange(std::size_t link) {
           .push_back({view, next_field[i].view.offset_bytes - view.offset_bytes, -1});
     }
     before.homes = homes_of(spec, before.rooms);
+    before.home_parts = brings.home_parts();
   } else if (share_a_slot(spec.sources, spec.sinks)) {
     before.places = spec.sinks;
   }
