@@ -108,8 +108,8 @@ bool AnyPlan::Implementation::displaces_rows_of(const UserSide& sink, int axis) 
   return comm.max(std::int64_t{displaces}) != 0;
 }
 
-// Into how many parts what stays on a rank of exchange `hop`, before these passes, can be divided
-// so that few enough rows have their home in the result.
+// Into how many parts what stays on a rank of exchange `hop`, before these passes, is divided so
+// that few rows have their home in the result; 1 where it can't be.
 int AnyPlan::Implementation::home_parts(const Hop& hop, int axis, Precision precision) const {
   constexpr int kParts = 8;
   const std::int64_t n = hop.from.shape()[axis];
@@ -132,7 +132,6 @@ void AnyPlan::Implementation::settle(Homes& earlier, bool reads_input, Homes& la
     if (!divides && !reads_input) earlier.own.reset();
     if (!divides && !stores_result) later.own.reset();
     earlier.in_window = later.in_window = divides ? OwnInWindow::others_rows : OwnInWindow::all;
-    later.parts = earlier.parts;
   } else if (!both) {
     earlier.own.reset();
     later.own.reset();
@@ -165,10 +164,10 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     problem.is_before_two_passes = mine.precedes_two_passes;
     if (leaves_home) mine.own = home_of(problem);
     if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
-    const int axis = mine.precedes_two_passes ? sequence.actions[hop.action + 1].axis : -1;
-    if (axis >= 0 && displaces_rows_of(sink, axis)) {
-      mine.parts = home_parts(hop, axis, sink.element.precision);
-      if (mine.own) mine.in_window = OwnInWindow::others_rows;
+    if (mine.own && mine.precedes_two_passes && !is_returned(way(direction).hops, number) &&
+        displaces_rows_of(sink, sequence.actions[hop.action + 1].axis)) {
+      mine.in_window = OwnInWindow::others_rows;
+      mine.parts = home_parts(hop, sequence.actions[hop.action + 1].axis, sink.element.precision);
     }
     if (mine.returns) {
       const Hop& first = way(direction).hops[static_cast<std::size_t>(hop.returned)];
