@@ -137,7 +137,9 @@ struct ExchangeBuffers {
 /// Where the block of some rank lies that an exchange brings, or sends.
 struct BlockPlace {
   View view;
-  bool is_room = false;  ///< see OwnInWindow::others_rows: the view is as if all rows lay there
+  /// Else a room, see OwnInWindow::others_rows, for the first of so many parts of a block: its view
+  /// is as if all rows lay there.
+  int room_of_parts = 0;
 
   friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
 };
@@ -167,8 +169,6 @@ class Exchange {
   /// Where the blocks of all ranks lie in a unit, the same on all ranks, and the rooms for what
   /// some store to those of others that have homes; empty where some blocks are out of reach.
   virtual std::vector<BlockPlace> places(int /*unit*/) const { return {}; }
-  /// See ExchangeProblem.
-  virtual int home_parts() const { return 1; }
 
   /// `call` counts the executions of the plan from 1; `bases` gives the memory of each slot.
   virtual void begin(std::int64_t call, std::span<std::byte* const> bases) = 0;

@@ -18,10 +18,10 @@ int axis_brought(const ExchangeProblem& problem) {
 }
 
 void append(WindowBlocks& window, const ExchangeProblem& problem, const Block& block,
-            const Extents& extents, bool is_room) {
+            const Extents& extents, int room_of_parts = 0) {
   const Arrangement arrangement =
       arrangement_between(problem.from, problem.to, extents, problem.order, problem.element_bytes);
-  window.blocks.push_back({block, arrangement.strides, window.field_bytes, is_room});
+  window.blocks.push_back({block, arrangement.strides, window.field_bytes, room_of_parts});
   window.field_bytes +=
       (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
@@ -37,8 +37,8 @@ void append_in_part(WindowBlocks& window, const ExchangeProblem& problem, const 
   first.box.upper[axis] = rest.box.lower[axis];
   Extents room = first.box.extents();
   room[axis] -= room[axis] * rows / problem.to.shape()[axis];
-  append(window, problem, first, room, true);
-  if (!rest.box.empty()) append(window, problem, rest, rest.box.extents(), false);
+  append(window, problem, first, room, problem.home_parts);
+  if (!rest.box.empty()) append(window, problem, rest, rest.box.extents());
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ WindowBlocks window_blocks_of(const ExchangeProblem& problem, Peers peers, int r
     if (has_home && problem.own_in_window == OwnInWindow::others_rows)
       append_in_part(window, problem, block);
     else if (!has_home || problem.own_in_window == OwnInWindow::all)
-      append(window, problem, block, block.box.extents(), false);
+      append(window, problem, block, block.box.extents());
   }
   return window;
 }
@@ -142,7 +142,7 @@ std::vector<BlockPlace> SharedExchange::places(int unit) const {
   for (int host = 0; host < problem_.comm->size(); ++host) {
     const WindowBlocks window = blocks_in_window_of(host);
     for (const WindowBlock& there : window.blocks)
-      places.push_back({view_at(place_in(host, window, there), unit), there.is_room});
+      places.push_back({view_at(place_in(host, window, there), unit), there.room_of_parts});
   }
   return places;
 }

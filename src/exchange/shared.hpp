@@ -15,7 +15,7 @@ struct WindowBlock {
   Block block;              ///< its peer is the one that it goes to
   Extents strides;          ///< elements
   std::int64_t offset = 0;  ///< bytes from where the exchange's part of the window begins
-  bool is_room = false;     ///< see OwnInWindow::others_rows
+  int room_of_parts = 0;    ///< see BlockPlace
 };
 
 /// What one field of a rank takes in its window: a block for each peer served, each an array of its
@@ -41,7 +41,6 @@ class SharedExchange final : public Exchange {
   View outbox(int unit, int block) const override;
   View inbox(int unit, int block) const override;
   std::vector<BlockPlace> places(int unit) const override;
-  int home_parts() const override { return problem_.home_parts; }
   void begin(std::int64_t call, std::span<std::byte* const> bases) override;
   void open() override;
   bool may_open() override;

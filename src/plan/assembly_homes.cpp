@@ -91,14 +91,15 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
 }
 
 // True when the block that stays on its rank in exchange `number` of `sequence` may wait in an
-// array of the user's although two passes follow: in what the call reads, or, in two dimensions,
-// where the result will be: the rows are stored there as the passes need them.
+// array of the user's although two passes follow: if a later one takes it back, as settle() tells;
+// else, in two dimensions, where the result will be: the rows are stored there as the passes need
+// them.
 bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                                              std::size_t number) const {
   const std::size_t action = hops[number].action;
-  const bool has_result = !request.options.in_place && hops[number].from.shape().size() == 2;
-  if (is_returned(hops, number)) return has_result || action == 0;
-  return has_result && action + 2 == sequence.actions.size();
+  return is_returned(hops, number) ||
+         (action + 2 == sequence.actions.size() && !request.options.in_place &&
+          hops[number].from.shape().size() == 2);
 }
 
 // True when two passes along `axis` would go through too many rows of the result that compete.
@@ -154,12 +155,9 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
     Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
     mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
-    const bool stores_result = hop.action + 1 == sequence.actions.size();
     bool leaves_home = method.leaves_home() && !mine.all;
     if (mine.precedes_two_passes)
       leaves_home &= may_leave_home(sequence, way(direction).hops, number);
-    if (mine.returns && earlier->precedes_two_passes)
-      leaves_home &= stores_result || !request.options.in_place;
     HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
     problem.is_before_two_passes = mine.precedes_two_passes;
     if (leaves_home) mine.own = home_of(problem);
@@ -171,7 +169,7 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     }
     if (mine.returns) {
       const Hop& first = way(direction).hops[static_cast<std::size_t>(hop.returned)];
-      settle(*earlier, first.action == 0, mine, stores_result);
+      settle(*earlier, first.action == 0, mine, hop.action + 1 == sequence.actions.size());
     }
     homes.push_back(std::move(mine));
   }

@@ -183,10 +183,10 @@ std::vector<Port> Predecessor::all() const {
 }
 
 bool can_reorder(const Predecessor& before, const Stage& stage) {
-  if (before.stage == nullptr || before.all().empty()) return false;
+  const std::vector<Port> places = before.all();
+  if (before.stage == nullptr || places.empty()) return false;
   const StageSpec& rows = before.stage->spec();
   const StageSpec& spec = stage.spec();
-  const std::vector<Port> places = before.all();
   const int dimensions = places.front().view.box.dimensions();
   if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
       spec.source_box.dimensions() != dimensions || !stays_in_place(spec, places) ||
@@ -231,8 +231,8 @@ class Cutter {
                               std::int64_t element_bytes) const {
     std::vector<Port> result;
     std::vector<Port> moved;
-    for (const Port& port : sources(ports))
-      (lies_in(port, places.all()) ? moved : result).push_back(port);
+    const std::vector<Port> all = places.all();
+    for (const Port& port : sources(ports)) (lies_in(port, all) ? moved : result).push_back(port);
     for (const Port& place : each_place(places, element_bytes))
       for (const Port& port : moved) {
         const Box both = intersect(place.view.box, port.view.box);

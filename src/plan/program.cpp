@@ -405,19 +405,19 @@ Predecessor Program::before_exchange(std::size_t link) {
   const Exchange* const returns = links[link].exchange.get();
   const StageSpec& spec = links[link].passes.front().stages.front().spec();
   const std::vector<BlockPlace> places = brings.places(0);
-  const bool has_rooms = std::any_of(places.begin(), places.end(),
-                                     [](const BlockPlace& place) { return place.is_room; });
+  const auto is_room = [](const BlockPlace& place) { return place.room_of_parts > 0; };
+  const auto room = std::find_if(places.begin(), places.end(), is_room);
   if (returns && places != returns->places(0)) return {};
   Predecessor before;
-  if (returns || has_rooms) {
+  if (returns || room != places.end()) {
     const std::vector<BlockPlace> next_field = fields > 1 ? brings.places(1) : places;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const View& view = places[i].view;
-      (places[i].is_room ? before.rooms : before.places)
+      (is_room(places[i]) ? before.rooms : before.places)
           .push_back({view, next_field[i].view.offset_bytes - view.offset_bytes, -1});
     }
     before.homes = homes_of(spec, before.rooms);
-    before.home_parts = brings.home_parts();
+    if (room != places.end()) before.home_parts = room->room_of_parts;
   } else if (share_a_slot(spec.sources, spec.sinks)) {
     before.places = spec.sinks;
   }
