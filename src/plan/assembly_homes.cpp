@@ -64,13 +64,14 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
 }
 
 // True when what exchange `number` brings is transformed in two passes, which find homes only as
-// may_leave_home() tells. In place in windows, where the next exchange takes it back, they are in
-// two dimensions.
+// may_leave_home() tells. Where the next exchange takes it back, they are in two dimensions, in
+// memory that peers do not store results to meanwhile.
 bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
   const Options& options = request.options;
   const std::vector<Hop>& hops = way(direction).hops;
   if (options.chunks > 1 || (options.engine != "auto" && options.engine != "weft")) return false;
-  if (is_returned(hops, number) && (options.shared_arrays || hops[number].from.shape().size() != 2))
+  if (is_returned(hops, number) &&
+      ((options.shared_arrays && options.in_place) || hops[number].from.shape().size() != 2))
     return false;
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);
@@ -110,15 +111,22 @@ bool AnyPlan::Implementation::displaces_rows_of(const UserSide& sink, int axis) 
 }
 
 // Into how many parts what stays on a rank of exchange `hop`, before these passes, is divided so
-// that few rows have their home in the result; 1 where it can't be.
-int AnyPlan::Implementation::home_parts(const Hop& hop, int axis, Precision precision) const {
-  constexpr int kParts = 8;
-  const std::int64_t n = hop.from.shape()[axis];
-  const std::int64_t rows = kParts * rows_in_passes(n, precision).front();
+// that few rows have their home in the result, where they may compete, but the window is smaller by
+// what tiles and gaps between rows take, about a 64th of the local array: with P ranks others' rows
+// are all but a P-th of those of a block, which is a P-th of the array.
+int AnyPlan::Implementation::home_parts(const Hop& hop, int axis) const {
+  constexpr std::int64_t kSmaller = 64;
   const std::vector<Box> boxes = hop.from.boxes();
-  const bool can_be_cut = std::all_of(boxes.begin(), boxes.end(),
-                                      [&](const Box& box) { return box.extent(axis) % rows == 0; });
-  return can_be_cut ? kParts : 1;
+  const std::int64_t ranks =
+      std::ranges::count_if(boxes, [](const Box& box) { return !box.empty(); });
+  const std::int64_t first = rows_in_passes(hop.from.shape()[axis], hop.element.precision).front();
+  int parts = 1;
+  const auto can_be_cut = [&](int more) {
+    return std::ranges::all_of(
+        boxes, [&](const Box& box) { return box.extent(axis) % (more * first) == 0; });
+  };
+  while (2 * parts * ranks * ranks <= kSmaller && can_be_cut(2 * parts)) parts *= 2;
+  return parts;
 }
 
 // One exchange stores blocks where an earlier one loaded them, so it has a home for its own if that
@@ -139,37 +147,61 @@ void AnyPlan::Implementation::settle(Homes& earlier, bool reads_input, Homes& la
   }
 }
 
+// Exchange `number`, but for what it means to the one that it returns from. `passed` are the homes
+// of those before it.
+AnyPlan::Implementation::Homes AnyPlan::Implementation::homes_of(
+    Direction direction, const Sequence& sequence, const ExchangeMethod& method,
+    const std::vector<Homes>& passed) const {
+  const std::vector<Hop>& hops = way(direction).hops;
+  const std::size_t number = passed.size();
+  const Hop& hop = hops[number];
+  const bool two_passes = comm.min(std::int64_t{precedes_two_passes(direction, number)}) != 0;
+  Homes mine;
+  if (method.leaves_home() && request.options.shared_arrays &&
+      (!two_passes || is_returned(hops, number)))
+    mine.all = shared_homes(direction, number);
+  if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
+  mine.precedes_two_passes = two_passes && !mine.all;
+  mine.returns = method.returns() && !mine.all && hop.returned >= 0 &&
+                 !passed[static_cast<std::size_t>(hop.returned)].all;
+  if (method.leaves_home() && !mine.all &&
+      (!mine.precedes_two_passes || may_leave_home(sequence, hops, number))) {
+    const auto [source, sink] = sides(direction);
+    HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
+    problem.is_before_two_passes = mine.precedes_two_passes;
+    mine.own = home_of(problem);
+  }
+  if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
+  return mine;
+}
+
+// Of what stays on a rank of exchange `hop`, before two passes along `axis`, few rows are at home.
+void AnyPlan::Implementation::leave_few_rows(Homes& homes, const Hop& hop, int axis) const {
+  homes.in_window = OwnInWindow::others_rows;
+  homes.parts = home_parts(hop, axis);
+}
+
 // For each exchange homes on every rank, or on none.
 std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     Direction direction, const ExchangeMethod& method) const {
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const auto [source, sink] = sides(direction);
+  const std::vector<Hop>& hops = way(direction).hops;
+  const UserSide sink = sides(direction).second;
+  const auto axis_after = [&](const Hop& hop) { return sequence.actions[hop.action + 1].axis; };
   std::vector<Homes> homes;
-  for (const Hop& hop : way(direction).hops) {
-    Homes mine;
-    const std::size_t number = homes.size();
-    mine.precedes_two_passes = comm.min(std::int64_t{precedes_two_passes(direction, number)}) != 0;
-    if (method.leaves_home() && request.options.shared_arrays && !mine.precedes_two_passes)
-      mine.all = shared_homes(direction, number);
-    if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
-    Homes* earlier = hop.returned < 0 ? nullptr : &homes[static_cast<std::size_t>(hop.returned)];
-    mine.returns = method.returns() && earlier && !earlier->all && !mine.all;
-    bool leaves_home = method.leaves_home() && !mine.all;
-    if (mine.precedes_two_passes)
-      leaves_home &= may_leave_home(sequence, way(direction).hops, number);
-    HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
-    problem.is_before_two_passes = mine.precedes_two_passes;
-    if (leaves_home) mine.own = home_of(problem);
-    if (comm.min(std::int64_t{mine.own.has_value()}) == 0) mine.own.reset();
-    if (mine.own && mine.precedes_two_passes && !is_returned(way(direction).hops, number) &&
-        displaces_rows_of(sink, sequence.actions[hop.action + 1].axis)) {
-      mine.in_window = OwnInWindow::others_rows;
-      mine.parts = home_parts(hop, sequence.actions[hop.action + 1].axis, sink.element.precision);
-    }
-    if (mine.returns) {
-      const Hop& first = way(direction).hops[static_cast<std::size_t>(hop.returned)];
-      settle(*earlier, first.action == 0, mine, hop.action + 1 == sequence.actions.size());
+  for (const Hop& hop : hops) {
+    Homes mine = homes_of(direction, sequence, method, homes);
+    if (mine.own && mine.precedes_two_passes && !is_returned(hops, homes.size()) &&
+        displaces_rows_of(sink, axis_after(hop)))
+      leave_few_rows(mine, hop, axis_after(hop));
+    if (hop.returned >= 0) {
+      const Hop& first = hops[static_cast<std::size_t>(hop.returned)];
+      Homes& earlier = homes[static_cast<std::size_t>(hop.returned)];
+      if (mine.returns)
+        settle(earlier, first.action == 0, mine, hop.action + 1 == sequence.actions.size());
+      else if (mine.all && earlier.own && earlier.precedes_two_passes)
+        leave_few_rows(earlier, first, axis_after(first));
     }
     homes.push_back(std::move(mine));
   }

@@ -122,8 +122,11 @@ struct AnyPlan::Implementation {
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                       std::size_t number) const;
   bool displaces_rows_of(const UserSide& sink, int axis) const;
-  int home_parts(const Hop& hop, int axis, Precision precision) const;
+  int home_parts(const Hop& hop, int axis) const;
+  void leave_few_rows(Homes& homes, const Hop& hop, int axis) const;
   void settle(Homes& earlier, bool reads_input, Homes& later, bool stores_result) const;
+  Homes homes_of(Direction direction, const Sequence& sequence, const ExchangeMethod& method,
+                 const std::vector<Homes>& passed) const;
   std::vector<Homes> homes(Direction direction, const ExchangeMethod& method) const;
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,
                            const UserSide& sink, int rank) const;

@@ -407,7 +407,7 @@ Predecessor Program::before_exchange(std::size_t link) {
   const std::vector<BlockPlace> places = brings.places(0);
   const auto is_room = [](const BlockPlace& place) { return place.room_of_parts > 0; };
   const auto room = std::find_if(places.begin(), places.end(), is_room);
-  if (returns && places != returns->places(0)) return {};
+  if (returns && room == places.end() && places != returns->places(0)) return {};
   Predecessor before;
   if (returns || room != places.end()) {
     const std::vector<BlockPlace> next_field = fields > 1 ? brings.places(1) : places;

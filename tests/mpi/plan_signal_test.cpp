@@ -267,6 +267,9 @@ TEST(LargeSignals, AModeAlongRowsThatCompeteBecomesAPeakAndAModeAgain) {
   expect_mode_to_become_a_peak<Complex>({16384, 512}, {12345, 300}, options);
   options.input.grid = options.output.grid = {testing::world().size(), 1};
   expect_mode_to_become_a_peak<Complex>({16384, 512}, {12345, 300}, options);
+  options.shared_arrays = true;
+  expect_mode_to_become_a_peak<Complex>({16384, 512}, {12345, 300}, options);
+  expect_mode_to_become_a_peak<double>({16384, 512}, {12345, 200}, options);
 }
 TEST(LargeSignals, ARealModeOfALongAxisBecomesAPeakAndAModeAgain) {
   expect_long_modes_to_become_peaks<double>();
