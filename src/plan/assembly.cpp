@@ -38,44 +38,58 @@ void fill_in_grid(LayoutRequest& side, const Layout& layout) {
     side.grid.push_back(layout.grid()->parts(axis));
 }
 
-/// What an exchange wants, and the number of the earlier one whose window it uses again; -1: none.
+/// What an exchange wants, and the number of the earlier one that it returns from; -1: none.
 struct Wanted {
   ExchangeMemory memory;
   int returned = -1;
+  bool uses_window_again = false;
 };
+
+// In which of two memories the block is that stays on the rank: not where the exchange before has
+// it, since a stage reads that while it stores for the next one, but for an exchange that takes
+// everything back where the stage between them has loaded it from.
+std::size_t memory_of_own(const std::vector<Wanted>& all, const std::vector<std::size_t>& before,
+                          bool one_chunk) {
+  const std::size_t e = before.size();
+  if (e == 0) return 0;
+  const bool in_place = one_chunk && all[e].returned == static_cast<int>(e) - 1 &&
+                        all[e].memory.own_bytes == all[e - 1].memory.own_bytes;
+  return in_place ? before.back() : 1 - before.back();
+}
 
 // Gives each exchange of one direction its place, and returns the memory that they need in all.
 // Neighbouring exchanges share send and receive memory only when a single unit is under way at a
-// time. A stage reads what stayed on the rank in one exchange while it stores for the next, so
-// there neighbours never share any; and a window is also read by ranks that are one exchange
-// behind, so there no two exchanges do, but for one that stores each block where it was loaded.
-ExchangeMemory place(const std::vector<Wanted>& all, bool one_unit, int& counters,
+// time. A window is also read by ranks that are one exchange behind, so there no two exchanges do,
+// but for one that stores each block where it was loaded.
+ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int& counters,
                      std::vector<ExchangeBuffers>& places) {
+  const bool one_unit = options.fields * options.chunks == 1;
   std::int64_t send[2] = {0, 0};
   std::int64_t receive[2] = {0, 0};
   std::int64_t own[2] = {0, 0};
+  std::vector<std::size_t> owns;
   ExchangeMemory total;
   for (std::size_t e = 0; e < all.size(); ++e) {
     const ExchangeMemory& wanted = all[e].memory;
-    const std::size_t parity = e % 2;
-    const std::size_t shared = one_unit ? 0 : parity;
+    const std::size_t shared = one_unit ? 0 : e % 2;
     send[shared] = std::max(send[shared], aligned(wanted.send_bytes));
     receive[shared] = std::max(receive[shared], aligned(wanted.receive_bytes));
-    own[parity] = std::max(own[parity], aligned(wanted.own_bytes));
+    owns.push_back(memory_of_own(all, owns, options.chunks == 1));
+    own[owns[e]] = std::max(own[owns[e]], aligned(wanted.own_bytes));
   }
   for (std::size_t e = 0; e < all.size(); ++e) {
     const ExchangeMemory& wanted = all[e].memory;
-    const int returned = all[e].returned;
+    const bool again = all[e].uses_window_again;
     ExchangeBuffers buffers;
     const bool first = e % 2 == 0;
     buffers.send_offset = first || one_unit ? 0 : send[0];
     buffers.receive_offset = first || one_unit ? 0 : receive[0];
-    buffers.own_offset = first ? 0 : own[0];
-    buffers.window_offset = returned < 0 ? total.window_bytes
-                                         : places[static_cast<std::size_t>(returned)].window_offset;
+    buffers.own_offset = owns[e] == 0 ? 0 : own[0];
+    buffers.window_offset = again ? places[static_cast<std::size_t>(all[e].returned)].window_offset
+                                  : total.window_bytes;
     buffers.first_counter = counters;
     places.push_back(buffers);
-    if (returned < 0) total.window_bytes += aligned(wanted.window_bytes);
+    if (!again) total.window_bytes += aligned(wanted.window_bytes);
     counters += wanted.window_counters;
   }
   total.send_bytes = send[0] + send[1];
@@ -207,14 +221,14 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
                       "exchange \"" + std::string(method.name()) + "\": " + refusal);
       });
       ways[w].exchanges.push_back(method.make(problem));
-      wanted.push_back({ways[w].exchanges.back()->memory(), problem.returns ? hop.returned : -1});
+      wanted.push_back({ways[w].exchanges.back()->memory(), hop.returned, problem.returns});
       std::int64_t& window_bytes = wanted.back().memory.window_bytes;
       window_bytes = comm.max(window_bytes);
     }
     const bool one_unit = request.options.fields * request.options.chunks == 1;
     const bool fixed = std::any_of(wanted.begin(), wanted.end(),
                                    [](const Wanted& one) { return one.memory.fixed; });
-    const ExchangeMemory total = place(wanted, one_unit, counters, places[w]);
+    const ExchangeMemory total = place(wanted, request.options, counters, places[w]);
     ways[w].sends_from_sink =
         one_unit && !fixed && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
     if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);

@@ -154,9 +154,10 @@ TEST(PlanMemory, WindowHoldsOnlyWhatGoesToOthers) {
   }
 }
 
-// The second exchange of a plan that brings its data back uses the window of the first.
-TEST(PlanMemory, NaturalOutputNeedsNoSecondWindow) {
-  for (const char* exchange : {"shared", "mixed"})
+// The second exchange of a plan that brings its data back uses the window of the first; with
+// messages what stays on its rank is transformed where it waits.
+TEST(PlanMemory, NaturalOutputNeedsNoMoreThanTheCheapest) {
+  for (const char* exchange : {"shared", "mixed", "pairwise", "alltoallv"})
     for (const int axes : {1, 2}) {
       Options options;
       options.exchange = exchange;
@@ -165,6 +166,7 @@ TEST(PlanMemory, NaturalOutputNeedsNoSecondWindow) {
       options.output.grid = options.input.grid;
       const Plan<std::complex<double>> natural(MPI_COMM_WORLD, {32, 32, 48}, options);
       EXPECT_EQ(natural.memory().window, cheapest.memory().window) << exchange << ' ' << axes;
+      EXPECT_EQ(natural.memory().buffers, cheapest.memory().buffers) << exchange << ' ' << axes;
     }
 }
 
