@@ -77,7 +77,7 @@ struct ExchangeProblem {
   /// With others_rows: that is so of the first of so many equal parts of the block's rows only; of
   /// the others the window has all.
   int home_parts = 1;
-  /// Of all blocks, on all ranks or on none. Only for methods that leaves_home() is true of.
+  /// Of all blocks, on all ranks or on none. Only for methods that leaves_all_home() is true of.
   std::optional<SharedHomes> shared_homes = std::nullopt;
 };
 
@@ -205,8 +205,11 @@ class ExchangeMethod {
   /// True when ExchangeProblem::returns may be set; the exchange is then given the window of the
   /// earlier one.
   virtual bool returns() const { return false; }
-  /// True when ExchangeProblem::home may be set.
-  virtual bool leaves_home() const { return false; }
+  /// True when ExchangeProblem::home may be set, where what messages carry waits in the array that
+  /// the call writes, or where it does not.
+  virtual bool leaves_home(bool /*sends_from_sink*/) const { return false; }
+  /// True when ExchangeProblem::shared_homes may be set.
+  virtual bool leaves_all_home() const { return false; }
   /// Collective over problem.comm.
   virtual std::unique_ptr<Exchange> make(ExchangeProblem problem) const = 0;
 };

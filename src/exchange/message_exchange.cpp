@@ -93,7 +93,7 @@ MessageExchange::MessageExchange(ExchangeProblem problem, Peers peers, std::int6
            std::max(most_granules, least);
   });
   granule_ = OwnedType::bytes(granule_bytes_);
-  own_area_ = BlockArea(sizes_of(blocks_.sends, Share::own), granule_bytes_);
+  if (!problem_.home) own_area_ = BlockArea(sizes_of(blocks_.sends, Share::own), granule_bytes_);
 }
 
 bool MessageExchange::travels(const Block& block) const {
@@ -131,6 +131,11 @@ ExchangeMemory MessageExchange::memory() const {
 View MessageExchange::outbox(int unit, int block) const {
   const Block& to = blocks_.sends[static_cast<std::size_t>(block)];
   const Box part = part_of_unit(to.box, unit);
+  if (is_own(to) && problem_.home) {
+    View home = problem_.home->view;
+    home.offset_bytes += unit / problem_.chunks * problem_.home->field_bytes;
+    return part_of(home, part, problem_.element_bytes);
+  }
   const BlockArea& area = is_own(to) ? own_area_ : send_area_;
   const std::int64_t offset = (is_own(to) ? buffers_.own_offset : buffers_.send_offset) +
                               area.unit_offset(unit) +

@@ -126,7 +126,7 @@ class MessageExchange : public Exchange {
   OwnedType granule_;
   BlockArea send_area_;
   BlockArea receive_area_;
-  BlockArea own_area_;  // blocks as in send_area_
+  BlockArea own_area_;  // blocks as in send_area_; none if what stays has a home
   ExchangeBuffers buffers_;
   std::byte* send_base_ = nullptr;
   std::byte* receive_base_ = nullptr;

@@ -1,4 +1,5 @@
-// MethodOf: the entry in the table of a method whose exchanges are made from the problem alone.
+// MethodOf: the entry in the table of a method that sends messages and whose exchanges are made
+// from the problem alone.
 #pragma once
 
 #include <utility>
@@ -7,7 +8,7 @@
 
 namespace weft {
 
-/// `Made` has a constructor from an ExchangeProblem.
+/// `Made` is a MessageExchange and has a constructor from an ExchangeProblem.
 template <class Made>
 class MethodOf final : public ExchangeMethod {
  public:
@@ -21,6 +22,7 @@ class MethodOf final : public ExchangeMethod {
     return obstacle_ == nullptr ? "" : obstacle_(problem);
   }
   bool blocks() const override { return blocks_; }
+  bool leaves_home(bool sends_from_sink) const override { return !sends_from_sink; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<Made>(std::move(problem));
   }

@@ -138,6 +138,7 @@ class PairwiseMethod final : public ExchangeMethod {
   std::string obstacle(const ExchangeProblem& problem) const override {
     return obstacle_of_messages(problem);
   }
+  bool leaves_home(bool sends_from_sink) const override { return !sends_from_sink; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<PairwiseExchange>(std::move(problem), Peers::all);
   }

@@ -217,7 +217,8 @@ class SharedMethod final : public ExchangeMethod {
            " of " + std::to_string(problem.comm->size());
   }
   bool returns() const override { return true; }
-  bool leaves_home() const override { return true; }
+  bool leaves_home(bool /*sends_from_sink*/) const override { return true; }
+  bool leaves_all_home() const override { return true; }
   std::unique_ptr<Exchange> make(ExchangeProblem problem) const override {
     return std::make_unique<SharedExchange>(std::move(problem), Peers::all);
   }

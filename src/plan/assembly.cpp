@@ -71,6 +71,7 @@ ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int
   ExchangeMemory total;
   for (std::size_t e = 0; e < all.size(); ++e) {
     const ExchangeMemory& wanted = all[e].memory;
+    total.fixed |= wanted.fixed;
     const std::size_t shared = one_unit ? 0 : e % 2;
     send[shared] = std::max(send[shared], aligned(wanted.send_bytes));
     receive[shared] = std::max(receive[shared], aligned(wanted.receive_bytes));
@@ -225,12 +226,8 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       std::int64_t& window_bytes = wanted.back().memory.window_bytes;
       window_bytes = comm.max(window_bytes);
     }
-    const bool one_unit = request.options.fields * request.options.chunks == 1;
-    const bool fixed = std::any_of(wanted.begin(), wanted.end(),
-                                   [](const Wanted& one) { return one.memory.fixed; });
     const ExchangeMemory total = place(wanted, request.options, counters, places[w]);
-    ways[w].sends_from_sink =
-        one_unit && !fixed && may_send_from_sink(static_cast<Direction>(w), total.send_bytes);
+    ways[w].sends_from_sink = sends_from_sink(static_cast<Direction>(w), total);
     if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
     most.own_bytes = std::max(most.own_bytes, total.own_bytes);
     most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
@@ -251,16 +248,22 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   }
 }
 
-// What is sent may wait in the array that the call writes in the end: by then it has gone. Not
-// where the user's padding would be touched, nor in place, where that array is read, nor where a
-// call may be given up: it may then leave after the user has freed the array.
-bool AnyPlan::Implementation::may_send_from_sink(Direction direction,
-                                                 std::int64_t send_bytes) const {
+// What is sent may wait in the array that the call writes in the end: by then it has gone, if
+// nothing else is under way. Not in place, where that array is read, nor where a call may be given
+// up: it may then leave after the user has freed the array.
+bool AnyPlan::Implementation::may_send_from_sink() const {
+  const Options& options = request.options;
+  return !options.in_place && options.fields * options.chunks == 1 && options.timeout == 0;
+}
+
+// True where it does, in calls in that direction. The user's padding is not touched.
+bool AnyPlan::Implementation::sends_from_sink(Direction direction,
+                                              const ExchangeMemory& memory) const {
   const Layout& sink =
       direction == Direction::forward ? resolved.output_layout : resolved.input_layout;
   const bool padded = sink.allocated_elements(comm.rank()) != sink.box(comm.rank()).volume();
-  return !request.options.in_place && !padded && request.options.timeout == 0 &&
-         send_bytes <= sink_bytes(direction);
+  return may_send_from_sink() && !padded && !memory.fixed &&
+         memory.send_bytes <= sink_bytes(direction);
 }
 
 void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters) {

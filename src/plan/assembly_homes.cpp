@@ -65,11 +65,14 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
 
 // True when what exchange `number` brings is transformed in two passes, which find homes only as
 // may_leave_home() tells. Where the next exchange takes it back, they are in two dimensions, in
-// memory that peers do not store results to meanwhile.
-bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number) const {
+// memory that peers do not store results to meanwhile. With chunks rows cannot be stored as two
+// passes need them: in windows one pass is taken then, since a home halves them.
+bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number,
+                                                  bool in_windows) const {
   const Options& options = request.options;
   const std::vector<Hop>& hops = way(direction).hops;
-  if (options.chunks > 1 || (options.engine != "auto" && options.engine != "weft")) return false;
+  if (in_windows && options.chunks > 1) return false;
+  if (options.engine != "auto" && options.engine != "weft") return false;
   if (is_returned(hops, number) &&
       ((options.shared_arrays && options.in_place) || hops[number].from.shape().size() != 2))
     return false;
@@ -98,6 +101,7 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
 bool AnyPlan::Implementation::may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                                              std::size_t number) const {
   const std::size_t action = hops[number].action;
+  if (request.options.chunks > 1) return false;
   return is_returned(hops, number) ||
          (action + 2 == sequence.actions.size() && !request.options.in_place &&
           hops[number].from.shape().size() == 2);
@@ -155,16 +159,18 @@ AnyPlan::Implementation::Homes AnyPlan::Implementation::homes_of(
   const std::vector<Hop>& hops = way(direction).hops;
   const std::size_t number = passed.size();
   const Hop& hop = hops[number];
-  const bool two_passes = comm.min(std::int64_t{precedes_two_passes(direction, number)}) != 0;
+  const bool in_windows = method.leaves_all_home();
+  const bool two_passes =
+      comm.min(std::int64_t{precedes_two_passes(direction, number, in_windows)}) != 0;
   Homes mine;
-  if (method.leaves_home() && request.options.shared_arrays &&
-      (!two_passes || is_returned(hops, number)))
+  const Options& options = request.options;
+  if (in_windows && options.shared_arrays && (!two_passes || is_returned(hops, number)))
     mine.all = shared_homes(direction, number);
   if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
   mine.precedes_two_passes = two_passes && !mine.all;
   mine.returns = method.returns() && !mine.all && hop.returned >= 0 &&
                  !passed[static_cast<std::size_t>(hop.returned)].all;
-  if (method.leaves_home() && !mine.all &&
+  if (method.leaves_home(may_send_from_sink()) && !mine.all &&
       (!mine.precedes_two_passes || may_leave_home(sequence, hops, number))) {
     const auto [source, sink] = sides(direction);
     HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());

@@ -118,7 +118,7 @@ struct AnyPlan::Implementation {
   bool takes_slices_in_order() const {
     return request.options.threads == 1 && request.options.chunks == 1;
   }
-  bool precedes_two_passes(Direction direction, std::size_t number) const;
+  bool precedes_two_passes(Direction direction, std::size_t number, bool in_windows) const;
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                       std::size_t number) const;
   bool displaces_rows_of(const UserSide& sink, int axis) const;
@@ -134,7 +134,8 @@ struct AnyPlan::Implementation {
   void choose_exchanges();
   void note_room_for(const std::optional<SharedHomes>& homes, std::int64_t element_bytes);
   void make_exchanges(const ExchangeMethod& method);
-  bool may_send_from_sink(Direction direction, std::int64_t send_bytes) const;
+  bool may_send_from_sink() const;
+  bool sends_from_sink(Direction direction, const ExchangeMemory& memory) const;
   void reserve(const ExchangeMemory& memory, int counters);
   void make_programs();
   const Engine& fastest_engine();

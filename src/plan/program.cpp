@@ -36,6 +36,11 @@ bool any_of_peers(const Ports& ports) {
                      [](const Port& port) { return is_slot_of_peer(port.view.slot); });
 }
 
+bool all_in(const Ports& ports, int slot) {
+  return std::all_of(ports.begin(), ports.end(),
+                     [&](const Port& port) { return port.view.slot == slot; });
+}
+
 bool any_in(const Ports& ports, int slot) {
   return std::any_of(ports.begin(), ports.end(),
                      [&](const Port& port) { return port.view.slot == slot; });
@@ -257,7 +262,7 @@ class Builder {
                  ? &sink
                  : nullptr;
     const bool in_array =
-        sink.size() == 1 && share_a_slot(source, sink) && !any_of_peers(source) &&
+        sink.size() == 1 && all_in(source, sink.front().view.slot) &&
         (problem_.exchanges.empty() || !cut_groups(source, slices.layout.box(problem_.rank),
                                                    sequence_.actions[at + 1].axis, slice_axis()));
     std::vector<int> ordered = order_of_slices();

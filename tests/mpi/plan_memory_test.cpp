@@ -154,6 +154,26 @@ TEST(PlanMemory, WindowHoldsOnlyWhatGoesToOthers) {
   }
 }
 
+// So it does in place where messages carry the rest, from one buffer to another.
+TEST(PlanMemory, BuffersInPlaceHoldOnlyWhatGoesToOthers) {
+  const int ranks = world().size();
+  const std::int64_t n = 8 * ranks;
+  for (const std::string& exchange : test::exchanges_for_any_shape())
+    for (const bool natural : {false, true}) {
+      if (exchange == "alltoallw") continue;  // its buffers are as large as the local array
+      Options options;
+      options.exchange = exchange;
+      options.in_place = true;
+      options.input.grid = test::even_grid(3, 1, ranks);
+      if (natural) options.output.grid = options.input.grid;
+      const Plan<std::complex<double>> plan(MPI_COMM_WORLD, {n, n, 96}, options);
+      const double travelling =
+          16.0 * 96 * static_cast<double>(n * n) / ranks * (ranks - 1) / ranks;
+      EXPECT_LE(static_cast<double>(plan.memory().buffers), 1.1 * 2 * travelling + 16384)
+          << exchange << (natural ? ", natural" : ", cheapest");
+    }
+}
+
 // The second exchange of a plan that brings its data back uses the window of the first; with
 // messages what stays on its rank is transformed where it waits.
 TEST(PlanMemory, NaturalOutputNeedsNoMoreThanTheCheapest) {
