@@ -166,14 +166,18 @@ def planning_time(section: Section) -> Values:
             yield row["plan_s"]
 
 
-def plan_memory(section: Section) -> Values:
-    """Beside the larger of input and output."""
-    last = int(section.problem[0].split("x")[-1])
-    growth = (last // 2 + 1) / (last / 2) if section.problem[1] == "r2c" else 1
-    local_bytes = section.points * section.element_bytes * growth / section.config[0]
-    for row in section.weft("forward"):
-        if "plan_bytes" in row and row["options"].startswith("out of place"):
-            yield row["plan_bytes"] / local_bytes
+def plan_memory(exchanges=False) -> Callable[[Section], Values]:
+    """Out of place, beside the larger of input and output; rows with named exchanges are out of place."""
+
+    def values(section: Section) -> Values:
+        last = int(section.problem[0].split("x")[-1])
+        growth = (last // 2 + 1) / (last / 2) if section.problem[1] == "r2c" else 1
+        local_bytes = section.points * section.element_bytes * growth / section.config[0]
+        for row in section.weft("forward", exchanges):
+            if "plan_bytes" in row and (exchanges or row["options"].startswith("out of place")):
+                yield row["plan_bytes"] / local_bytes
+
+    return values
 
 
 def on_ranks(section: Section) -> bool:
@@ -233,7 +237,12 @@ TARGETS = (
     ),
     Target("1 thread / 2 threads", lambda section: 1.8, thread_gain, at_most=False),
     Target("planning, seconds", lambda section: 1.0, planning_time),
-    Target("plan memory / local array, out of place", lambda section: 1.0, plan_memory),
+    Target("plan memory / local array, out of place", lambda section: 1.0, plan_memory()),
+    Target(
+        "plan memory / local array, out of place, exchange=pairwise and alltoallv",
+        lambda section: 1.0,
+        plan_memory(exchanges=True),
+    ),
 )
 
 

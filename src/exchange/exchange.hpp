@@ -69,9 +69,9 @@ struct ExchangeProblem {
   /// and may use that one's window again: each block is stored where it was loaded. Only for
   /// methods that returns() is true of.
   bool returns = false;
-  /// Of this rank; set on all ranks or on none, and on both of an exchange and the one that returns
-  /// what it has brought, unless `own_in_window` is all: the other one of such a pair uses that
-  /// then. Only for methods that leaves_home() is true of.
+  /// Of this rank; set on all ranks or on none, and with `returns` on both of an exchange and the
+  /// one that returns what it has brought, unless `own_in_window` is all: the other one of such a
+  /// pair uses that then. Only for methods that leaves_home() is true of.
   std::optional<Home> home = std::nullopt;
   OwnInWindow own_in_window = OwnInWindow::nothing;
   /// With others_rows: that is so of the first of so many equal parts of the block's rows only; of

@@ -199,8 +199,12 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
   for (const Hop& hop : hops) {
     Homes mine = homes_of(direction, sequence, method, homes);
     if (mine.own && mine.precedes_two_passes && !is_returned(hops, homes.size()) &&
-        displaces_rows_of(sink, axis_after(hop)))
-      leave_few_rows(mine, hop, axis_after(hop));
+        displaces_rows_of(sink, axis_after(hop))) {
+      if (method.leaves_all_home())
+        leave_few_rows(mine, hop, axis_after(hop));
+      else
+        mine.own.reset();
+    }
     if (hop.returned >= 0) {
       const Hop& first = hops[static_cast<std::size_t>(hop.returned)];
       Homes& earlier = homes[static_cast<std::size_t>(hop.returned)];
