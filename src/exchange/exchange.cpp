@@ -29,6 +29,12 @@ Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk) {
                     parts, chunk % parts);
 }
 
+View view_of_unit(View view, std::int64_t field_bytes, const ExchangeProblem& problem, int unit) {
+  view.offset_bytes += unit / problem.chunks * field_bytes;
+  return part_of(view, chunk_of(view.box, problem.cut, problem.chunks, unit % problem.chunks),
+                 problem.element_bytes);
+}
+
 // Rows that follow one another can be joined by a pass whose pencils run along an axis before the
 // last two in memory: 256^3 r2c on 2 ranks, rows of 129, forward 15.6 -> 14.5 ms, backward 17.6 ->
 // 16.6. Other passes load and store rows faster that begin on cache lines of their own.

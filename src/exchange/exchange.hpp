@@ -90,6 +90,10 @@ Arrangement arrangement_between(const Layout& from, const Layout& to, const Exte
 /// be empty.
 Box chunk_of(const Box& block, const Cut& cut, int chunks, int chunk);
 
+/// The part in `unit` of a block that lies at `view` in the first field, and `field_bytes` further
+/// on in each next one.
+View view_of_unit(View view, std::int64_t field_bytes, const ExchangeProblem& problem, int unit);
+
 /// The counter of the plan's window in which each rank publishes the last call that it has
 /// finished, in either direction. The plan does so at the end of each call; exchanges wait for it
 /// before they overwrite what peers may still read.

@@ -130,12 +130,9 @@ ExchangeMemory MessageExchange::memory() const {
 
 View MessageExchange::outbox(int unit, int block) const {
   const Block& to = blocks_.sends[static_cast<std::size_t>(block)];
+  if (const auto& home = problem_.home; home && is_own(to))
+    return view_of_unit(home->view, home->field_bytes, problem_, unit);
   const Box part = part_of_unit(to.box, unit);
-  if (is_own(to) && problem_.home) {
-    View home = problem_.home->view;
-    home.offset_bytes += unit / problem_.chunks * problem_.home->field_bytes;
-    return part_of(home, part, problem_.element_bytes);
-  }
   const BlockArea& area = is_own(to) ? own_area_ : send_area_;
   const std::int64_t offset = (is_own(to) ? buffers_.own_offset : buffers_.send_offset) +
                               area.unit_offset(unit) +

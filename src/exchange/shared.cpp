@@ -115,10 +115,8 @@ SharedExchange::Place SharedExchange::place_of(int from, int to) const {
 
 View SharedExchange::view_at(const Place& place, int unit) const {
   View view = place.view;
-  view.offset_bytes += unit / problem_.chunks * place.field_bytes;
   if (place.in_window) view.offset_bytes += buffers_.window_offset;
-  return part_of(view, chunk_of(view.box, problem_.cut, problem_.chunks, unit % problem_.chunks),
-                 problem_.element_bytes);
+  return view_of_unit(view, place.field_bytes, problem_, unit);
 }
 
 View SharedExchange::outbox(int unit, int block) const {
