@@ -61,8 +61,9 @@ std::size_t memory_of_own(const std::vector<Wanted>& all, const std::vector<std:
 // Neighbouring exchanges share send and receive memory only when a single unit is under way at a
 // time. A window is also read by ranks that are one exchange behind, so there no two exchanges do,
 // but for one that stores each block where it was loaded.
-ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int& counters,
+ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int counters,
                      std::vector<ExchangeBuffers>& places) {
+  places.clear();
   const bool one_unit = options.fields * options.chunks == 1;
   std::int64_t send[2] = {0, 0};
   std::int64_t receive[2] = {0, 0};
@@ -97,6 +98,35 @@ ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int
   total.receive_bytes = receive[0] + receive[1];
   total.own_bytes = own[0] + own[1];
   return total;
+}
+
+// What `exchange` needs for what stays on the rank when planes along `axis` from `first` on are
+// elsewhere.
+std::int64_t own_bytes_before(const Exchange& exchange, const Hop& hop, int rank, int axis,
+                              std::int64_t first) {
+  const std::vector<Block> sends = redistribution_between(hop.from, hop.to, rank).sends;
+  for (int block = 0; block < static_cast<int>(sends.size()); ++block) {
+    if (sends[static_cast<std::size_t>(block)].peer != rank) continue;
+    const View own = exchange.outbox(0, block);
+    Box rest = own.box;
+    rest.upper[axis] = first;
+    const std::int64_t bytes = hop.element.bytes();
+    return Area{part_of(own, rest, bytes), bytes}.span_bytes();
+  }
+  return 0;
+}
+
+// What stays on the rank in the last exchange, and in one before it that it returns from, is in
+// part at `view` then.
+void leave(const View& view, AnyPlan::Implementation::OneWay& way, std::vector<Wanted>& wanted,
+           int rank, int axis) {
+  const std::size_t last = wanted.size() - 1;
+  const bool are_two = last > 0 && wanted[last].returned == static_cast<int>(last) - 1;
+  for (std::size_t e = are_two ? last - 1 : last; e <= last; ++e) {
+    way.behind_sends[e] = view;
+    wanted[e].memory.own_bytes =
+        own_bytes_before(*way.exchanges[e], way.hops[e], rank, axis, view.box.lower[axis]);
+  }
 }
 
 }  // namespace
@@ -226,8 +256,18 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       std::int64_t& window_bytes = wanted.back().memory.window_bytes;
       window_bytes = comm.max(window_bytes);
     }
-    const ExchangeMemory total = place(wanted, request.options, counters, places[w]);
+    ExchangeMemory total = place(wanted, request.options, counters, places[w]);
     ways[w].sends_from_sink = sends_from_sink(static_cast<Direction>(w), total);
+    ways[w].behind_sends.assign(wanted.size(), std::nullopt);
+    const bool may_leave = ways[w].sends_from_sink && !wanted.empty() &&
+                           wanted.back().memory.own_bytes > 0 &&
+                           !homes_of_hops.back().precedes_two_passes;
+    if (may_leave)
+      if (const auto view = behind_sends(static_cast<Direction>(w), total.send_bytes)) {
+        leave(*view, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
+        total = place(wanted, request.options, counters, places[w]);
+      }
+    for (const Wanted& one : wanted) counters += one.memory.window_counters;
     if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
     most.own_bytes = std::max(most.own_bytes, total.own_bytes);
     most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
@@ -300,7 +340,8 @@ void AnyPlan::Implementation::make_programs() {
          .in_order = takes_slices_in_order(),
          .exchanges = std::move(one.exchanges),
          .exchange_names = std::vector<std::string>(one.hops.size(), request.options.exchange),
-         .hosts = one.hosts});
+         .hosts = one.hosts,
+         .behind_sends = one.behind_sends});
   }
 }
 

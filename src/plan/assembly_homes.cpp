@@ -2,6 +2,7 @@
 // the same on all ranks.
 #include <algorithm>
 
+#include "plan/home_behind_sends.hpp"
 #include "plan/implementation.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/overlap.hpp"
@@ -216,6 +217,19 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     homes.push_back(std::move(mine));
   }
   return homes;
+}
+
+// Where the last part of what stays on the rank in the last exchange waits, if what is sent waits
+// in the array that the call writes.
+std::optional<View> AnyPlan::Implementation::behind_sends(Direction direction,
+                                                          std::int64_t send_bytes) const {
+  const Sequence sequence =
+      sequence_of(resolved.path, resolved.transforms, request.input, direction);
+  const Hop& hop = way(direction).hops.back();
+  const auto [source, sink] = sides(direction);
+  const Box stays = intersect(hop.from.box(comm.rank()), hop.to.box(comm.rank()));
+  return home_behind_sends(home_problem(sequence, hop.action, source, sink, comm.rank()), stays,
+                           send_bytes);
 }
 
 // Arrays of this plan are long enough for what waits in them.

@@ -45,22 +45,6 @@ bool rows_coincide(const UserSide& source, const UserSide& sink, int row_axis, i
   return true;
 }
 
-// The block `own`, whose slices are `slice`, at the end of the array `result`: slices of the result
-// that are stored one after another reach none that has still to be loaded.
-std::optional<View> home_at_end(const Area& result, const Box& own, const std::vector<int>& order,
-                                const Arrangement& slice, std::int64_t element_bytes) {
-  constexpr std::int64_t kLine = 64;
-  const int axis = order.front();
-  Area home{{result.view.slot, 0, own, slice.strides}, element_bytes};
-  home.view.strides[axis] = slice.elements;
-  const std::int64_t before = result.span_bytes() - home.span_bytes();
-  home.view.offset_bytes = result.view.offset_bytes + before / kLine * kLine;
-  std::vector<bool> inside(order.size(), true);
-  inside[static_cast<std::size_t>(axis)] = false;
-  if (before < 0 || !may_overwrite_in_order(home, result, inside, {axis})) return std::nullopt;
-  return home.view;
-}
-
 // How the block `own` best lies where the passes on both sides of the redistribution meet.
 Arrangement arranged(const HomeProblem& problem, const Extents& extents) {
   const State& state = problem.sequence.states[problem.hop];
@@ -218,6 +202,20 @@ std::optional<Home> home_in_elements(const UserSide& side, int rank, const Box& 
 }
 
 }  // namespace
+
+std::optional<View> home_at_end(const Area& result, const Box& own, const std::vector<int>& order,
+                                const Arrangement& slice, std::int64_t element_bytes) {
+  constexpr std::int64_t kLine = 64;
+  const int axis = order.front();
+  Area home{{result.view.slot, 0, own, slice.strides}, element_bytes};
+  home.view.strides[axis] = slice.elements;
+  const std::int64_t before = result.span_bytes() - home.span_bytes();
+  home.view.offset_bytes = result.view.offset_bytes + before / kLine * kLine;
+  std::vector<bool> inside(order.size(), true);
+  inside[static_cast<std::size_t>(axis)] = false;
+  if (before < 0 || !may_overwrite_in_order(home, result, inside, {axis})) return std::nullopt;
+  return home.view;
+}
 
 std::optional<Host> host_of(const std::vector<Hop>& hops, std::size_t number) {
   if (is_returned(hops, number)) return Host::sender;

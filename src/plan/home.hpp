@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "plan/overlap.hpp"
 #include "plan/program.hpp"
 
 namespace weft {
@@ -27,6 +28,11 @@ struct HomeProblem {
 /// The home of the block that stays on the rank; none where storing it there would spoil what is
 /// still to be loaded.
 std::optional<Home> home_of(const HomeProblem& problem);
+
+/// The block `own`, whose slices are `slice`, at the end of the array `result`: slices of the
+/// result that are stored one after another reach none that has still to be loaded.
+std::optional<View> home_at_end(const Area& result, const Box& own, const std::vector<int>& order,
+                                const Arrangement& slice, std::int64_t element_bytes);
 
 /// The host of redistribution `hop`, number `number` of `hops`; none when its blocks need memory of
 /// their own. Where a later one takes all back, it is who sends, first and then who receives: the

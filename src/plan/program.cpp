@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan/home_behind_sends.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/place_in_real.hpp"
 #include "plan/tasks.hpp"
@@ -37,13 +38,11 @@ bool any_of_peers(const Ports& ports) {
 }
 
 bool all_in(const Ports& ports, int slot) {
-  return std::all_of(ports.begin(), ports.end(),
-                     [&](const Port& port) { return port.view.slot == slot; });
+  return std::ranges::all_of(ports, [&](const Port& port) { return port.view.slot == slot; });
 }
 
 bool any_in(const Ports& ports, int slot) {
-  return std::any_of(ports.begin(), ports.end(),
-                     [&](const Port& port) { return port.view.slot == slot; });
+  return std::ranges::any_of(ports, [&](const Port& port) { return port.view.slot == slot; });
 }
 
 // The stage that ends the pass before, if `stage` reads what it has stored.
@@ -95,7 +94,7 @@ class Builder {
     Ports ports;
     append_ports(ports, blocks, problem_.fields, problem_.chunks,
                  [&](int unit, int block) { return exchange.inbox(unit, block); });
-    return with_joined_blocks(ports, state.element.bytes());
+    return joined(ports, link - 1, state.element.bytes());
   }
   Ports ports_after(std::size_t link, const State& state) const {
     if (link == problem_.exchanges.size()) return user_ports(problem_.sink, problem_.rank);
@@ -105,7 +104,12 @@ class Builder {
     Ports ports;
     append_ports(ports, blocks, problem_.fields, problem_.chunks,
                  [&](int unit, int block) { return exchange.outbox(unit, block); });
-    return with_joined_blocks(ports, state.element.bytes());
+    return joined(ports, link, state.element.bytes());
+  }
+  Ports joined(const Ports& ports, std::size_t exchange, std::int64_t bytes) const {
+    const std::optional<View>& last = problem_.behind_sends[exchange];
+    return with_joined_blocks(last ? with_last_part_at(*last, ports, slice_axis(), bytes) : ports,
+                              bytes);
   }
   std::size_t exchange_state(std::size_t exchange) const {
     for (std::size_t i = 0; i < sequence_.actions.size(); ++i)

@@ -117,6 +117,8 @@ struct ProgramProblem {
   std::vector<std::unique_ptr<Exchange>> exchanges;  ///< in program order, attached
   std::vector<std::string> exchange_names;
   std::vector<std::optional<Host>> hosts;  ///< likewise; none: blocks are not in users' arrays
+  /// Likewise: where the last part of what stays on the rank is instead of in its outbox.
+  std::vector<std::optional<View>> behind_sends;
 };
 
 Program make_program(ProgramProblem problem);
