@@ -202,6 +202,7 @@ void AnyPlan::Implementation::choose_exchanges() {
     if (automatic) name = "none";
     return;
   }
+  if (request.options.engine == "auto" || request.options.engine == "weft") try_two_passes();
   const ExchangeMethod& method = named ? *named : default_exchange(problem_of(hops.front(), 0));
   if (request.options.timeout > 0 && method.blocks())
     throw Error(ErrorCode::unavailable, "exchange \"" + std::string(method.name()) +
@@ -262,11 +263,14 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
     const bool may_leave = ways[w].sends_from_sink && !wanted.empty() &&
                            wanted.back().memory.own_bytes > 0 &&
                            !homes_of_hops.back().precedes_two_passes;
-    if (may_leave)
-      if (const auto view = behind_sends(static_cast<Direction>(w), total.send_bytes)) {
-        leave(*view, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
-        total = place(wanted, request.options, counters, places[w]);
-      }
+    std::optional<View> view;
+    comm.agree([&] {
+      if (may_leave) view = behind_sends(static_cast<Direction>(w), total.send_bytes);
+    });
+    if (view) {
+      leave(*view, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
+      total = place(wanted, request.options, counters, places[w]);
+    }
     for (const Wanted& one : wanted) counters += one.memory.window_counters;
     if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
     most.own_bytes = std::max(most.own_bytes, total.own_bytes);

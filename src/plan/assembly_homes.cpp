@@ -219,6 +219,22 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
   return homes;
 }
 
+// Asks, for each axis where two passes may be taken, whether they are faster: trying it needs
+// memory, and if one rank has none left, all must know.
+void AnyPlan::Implementation::try_two_passes() const {
+  const std::vector<int>& order = resolved.input_layout.order();
+  comm.agree([&] {
+    for (Direction direction : {Direction::forward, Direction::backward}) {
+      const auto [states, actions] =
+          sequence_of(resolved.path, resolved.transforms, request.input, direction);
+      for (std::size_t i = 0; i < actions.size(); ++i)
+        if (!actions[i].redistributes() && actions[i].axis != order.back())
+          is_faster_in_two_passes(states[i + 1].layout.shape()[actions[i].axis],
+                                  states[i + 1].element.precision);
+    }
+  });
+}
+
 // Where the last part of what stays on the rank in the last exchange waits, if what is sent waits
 // in the array that the call writes.
 std::optional<View> AnyPlan::Implementation::behind_sends(Direction direction,

@@ -12,14 +12,24 @@
 namespace weft {
 namespace {
 
-// The planes of `own` that are not before plane `first`; together so many that a long axis can be
-// done in two passes.
-Box planes_from(std::int64_t first, const Box& own, const HomeProblem& problem) {
+// The number of planes that must stay together so that they can be transformed in two passes.
+std::int64_t planes_together(const HomeProblem& problem) {
+  const auto& [states, actions] = problem.sequence;
   const int axis = problem.order.front();
-  const State& state = problem.sequence.states[problem.hop];
+  const bool are_transformed =
+      std::any_of(actions.begin() + static_cast<std::ptrdiff_t>(problem.hop) + 1, actions.end(),
+                  [&](const Action& action) { return action.axis == axis; });
+  if (!are_transformed) return 1;
+  const State& state = states[problem.hop];
   const std::vector<std::int64_t> rows =
       rows_in_passes(state.layout.shape()[axis], state.element.precision);
-  const std::int64_t step = rows.size() == 1 ? 1 : std::lcm(rows.front(), rows.back());
+  return rows.size() == 1 ? 1 : std::lcm(rows.front(), rows.back());
+}
+
+// The planes of `own` that are not before plane `first`.
+Box planes_from(std::int64_t first, const Box& own, const HomeProblem& problem) {
+  const int axis = problem.order.front();
+  const std::int64_t step = planes_together(problem);
   Box planes = own;
   first = (std::max(own.lower[axis], first) + step - 1) / step * step;
   planes.lower[axis] = std::min(first, own.upper[axis]);

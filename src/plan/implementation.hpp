@@ -133,6 +133,7 @@ struct AnyPlan::Implementation {
                            const UserSide& sink, int rank) const;
   std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;
   std::optional<View> behind_sends(Direction direction, std::int64_t send_bytes) const;
+  void try_two_passes() const;
   void choose_exchanges();
   void note_room_for(const std::optional<SharedHomes>& homes, std::int64_t element_bytes);
   void make_exchanges(const ExchangeMethod& method);

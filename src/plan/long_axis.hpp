@@ -12,7 +12,8 @@ namespace weft {
 
 /// True when lanes of so many rows are transformed faster in two passes, from memory, by an engine
 /// that takes rows of lanes. Tried once in the life of the process for each length, which takes a
-/// tenth of a second; false at once for short ones.
+/// tenth of a second; false at once for short ones, true for those of which not even the narrowest
+/// tile, of one line of the cache, fits into the second-level cache.
 bool is_faster_in_two_passes(std::int64_t rows, Precision precision);
 
 /// The numbers of rows of the passes that do n rows best, if nothing prevents it: n, or two

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/aligned_memory.hpp"
+#include "base/cache.hpp"
 #include "plan/long_axis.hpp"
 
 namespace weft {
@@ -132,6 +133,7 @@ bool gains(std::int64_t rows, Precision precision) {
 
 bool is_faster_in_two_passes(std::int64_t rows, Precision precision) {
   if (rows < kFewestRows || !can_be_divided(rows, {}, {}, 0)) return false;
+  if (rows > second_level_cache_bytes() / std::int64_t{kCacheLineBytes}) return true;
   static std::mutex mutex;
   static std::map<std::pair<std::int64_t, Precision>, bool> known;
   const std::lock_guard lock(mutex);
