@@ -12,14 +12,13 @@
 namespace weft {
 namespace {
 
-// The number of planes that must stay together so that they can be transformed in two passes.
+// The number of planes that must stay together so that they can be transformed in two passes, before
+// the redistribution or after it.
 std::int64_t planes_together(const HomeProblem& problem) {
   const auto& [states, actions] = problem.sequence;
   const int axis = problem.order.front();
-  const bool are_transformed =
-      std::any_of(actions.begin() + static_cast<std::ptrdiff_t>(problem.hop) + 1, actions.end(),
-                  [&](const Action& action) { return action.axis == axis; });
-  if (!are_transformed) return 1;
+  if (std::ranges::none_of(actions, [&](const Action& action) { return action.axis == axis; }))
+    return 1;
   const State& state = states[problem.hop];
   const std::vector<std::int64_t> rows =
       rows_in_passes(state.layout.shape()[axis], state.element.precision);
