@@ -100,16 +100,15 @@ ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int
   return total;
 }
 
-// What `exchange` needs for what stays on the rank when planes along `axis` from `first` on are
-// elsewhere.
-std::int64_t own_bytes_before(const Exchange& exchange, const Hop& hop, int rank, int axis,
-                              std::int64_t first) {
+// What `exchange` needs for what stays on the rank when so many planes along `axis` are elsewhere.
+std::int64_t own_bytes_without(std::int64_t planes, const Exchange& exchange, const Hop& hop,
+                               int rank, int axis) {
   const std::vector<Block> sends = redistribution_between(hop.from, hop.to, rank).sends;
   for (int block = 0; block < static_cast<int>(sends.size()); ++block) {
     if (sends[static_cast<std::size_t>(block)].peer != rank) continue;
     const View own = exchange.outbox(0, block);
     Box rest = own.box;
-    rest.upper[axis] = first;
+    rest.upper[axis] -= planes;
     const std::int64_t bytes = hop.element.bytes();
     return Area{part_of(own, rest, bytes), bytes}.span_bytes();
   }
@@ -117,15 +116,17 @@ std::int64_t own_bytes_before(const Exchange& exchange, const Hop& hop, int rank
 }
 
 // What stays on the rank in the last exchange, and in one before it that it returns from, is in
-// part at `view` then.
-void leave(const View& view, AnyPlan::Implementation::OneWay& way, std::vector<Wanted>& wanted,
-           int rank, int axis) {
+// part at `homes` then.
+void leave(const std::vector<View>& homes, AnyPlan::Implementation::OneWay& way,
+           std::vector<Wanted>& wanted, int rank, int axis) {
+  std::int64_t planes = 0;
+  for (const View& home : homes) planes += home.box.extent(axis);
   const std::size_t last = wanted.size() - 1;
   const bool are_two = last > 0 && wanted[last].returned == static_cast<int>(last) - 1;
   for (std::size_t e = are_two ? last - 1 : last; e <= last; ++e) {
-    way.behind_sends[e] = view;
+    way.behind_sends[e] = homes;
     wanted[e].memory.own_bytes =
-        own_bytes_before(*way.exchanges[e], way.hops[e], rank, axis, view.box.lower[axis]);
+        own_bytes_without(planes, *way.exchanges[e], way.hops[e], rank, axis);
   }
 }
 
@@ -259,16 +260,17 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
     }
     ExchangeMemory total = place(wanted, request.options, counters, places[w]);
     ways[w].sends_from_sink = sends_from_sink(static_cast<Direction>(w), total);
-    ways[w].behind_sends.assign(wanted.size(), std::nullopt);
-    const bool may_leave = ways[w].sends_from_sink && !wanted.empty() &&
-                           wanted.back().memory.own_bytes > 0 &&
-                           !homes_of_hops.back().precedes_two_passes;
-    std::optional<View> view;
+    ways[w].behind_sends.assign(wanted.size(), {});
+    const bool may_leave =
+        ways[w].sends_from_sink && !wanted.empty() && wanted.back().memory.own_bytes > 0;
+    std::vector<View> behind;
     comm.agree([&] {
-      if (may_leave) view = behind_sends(static_cast<Direction>(w), total.send_bytes);
+      if (may_leave)
+        behind = behind_sends(static_cast<Direction>(w), homes_of_hops.back().precedes_two_passes,
+                              total.send_bytes);
     });
-    if (view) {
-      leave(*view, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
+    if (!behind.empty()) {
+      leave(behind, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
       total = place(wanted, request.options, counters, places[w]);
     }
     for (const Wanted& one : wanted) counters += one.memory.window_counters;

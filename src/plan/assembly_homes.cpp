@@ -117,10 +117,9 @@ bool AnyPlan::Implementation::displaces_rows_of(const UserSide& sink, int axis) 
 
 // Into how many parts what stays on a rank of exchange `hop`, before these passes, is divided so
 // that few rows have their home in the result, where they may compete, but the window is smaller by
-// what tiles and gaps between rows take, about a 64th of the local array: with P ranks others' rows
-// are all but a P-th of those of a block, which is a P-th of the array.
+// what tiles and gaps between rows take: with P ranks others' rows are all but a P-th of those of a
+// block, which is a P-th of the array.
 int AnyPlan::Implementation::home_parts(const Hop& hop, int axis) const {
-  constexpr std::int64_t kSmaller = 64;
   const std::vector<Box> boxes = hop.from.boxes();
   const std::int64_t ranks =
       std::ranges::count_if(boxes, [](const Box& box) { return !box.empty(); });
@@ -130,7 +129,7 @@ int AnyPlan::Implementation::home_parts(const Hop& hop, int axis) const {
     return std::ranges::all_of(
         boxes, [&](const Box& box) { return box.extent(axis) % (more * first) == 0; });
   };
-  while (2 * parts * ranks * ranks <= kSmaller && can_be_cut(2 * parts)) parts *= 2;
+  while (2 * parts * ranks * ranks <= kPartForGaps && can_be_cut(2 * parts)) parts *= 2;
   return parts;
 }
 
@@ -235,17 +234,19 @@ void AnyPlan::Implementation::try_two_passes() const {
   });
 }
 
-// Where the last part of what stays on the rank in the last exchange waits, if what is sent waits
-// in the array that the call writes.
-std::optional<View> AnyPlan::Implementation::behind_sends(Direction direction,
-                                                          std::int64_t send_bytes) const {
+// Where a part of what stays on the rank in the last exchange waits, if what is sent waits in the
+// array that the call writes.
+std::vector<View> AnyPlan::Implementation::behind_sends(Direction direction,
+                                                        bool is_before_two_passes,
+                                                        std::int64_t send_bytes) const {
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, direction);
   const Hop& hop = way(direction).hops.back();
   const auto [source, sink] = sides(direction);
   const Box stays = intersect(hop.from.box(comm.rank()), hop.to.box(comm.rank()));
-  return home_behind_sends(home_problem(sequence, hop.action, source, sink, comm.rank()), stays,
-                           send_bytes);
+  HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
+  problem.is_before_two_passes = is_before_two_passes;
+  return homes_behind_sends(problem, stays, send_bytes);
 }
 
 // Arrays of this plan are long enough for what waits in them.

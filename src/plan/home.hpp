@@ -11,6 +11,10 @@
 
 namespace weft {
 
+/// About such a part of the local array makes up for tiles and gaps between rows, if its home is in
+/// an array of the user's.
+inline constexpr std::int64_t kPartForGaps = 64;
+
 /// The redistribution that is action `hop` of `sequence`, as one rank sees it.
 struct HomeProblem {
   const Sequence& sequence;

@@ -41,9 +41,9 @@ struct AnyPlan::Implementation {
     std::vector<LinkTimes> times;
     std::vector<ExchangeTraffic> traffic;
     bool sends_from_sink = false;  ///< messages are sent from the array that the call writes
-    std::vector<std::optional<Host>> hosts;  ///< of the exchanges' blocks, see ProgramProblem
-    std::vector<std::optional<View>> behind_sends;  ///< likewise
-    bool shares_arrays() const;                     ///< peers use the arrays of the call
+    std::vector<std::optional<Host>> hosts;       ///< of the exchanges' blocks, see ProgramProblem
+    std::vector<std::vector<View>> behind_sends;  ///< likewise
+    bool shares_arrays() const;                   ///< peers use the arrays of the call
   };
 
   /// Collective over `user`; see Plan::Plan.
@@ -132,7 +132,8 @@ struct AnyPlan::Implementation {
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,
                            const UserSide& sink, int rank) const;
   std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;
-  std::optional<View> behind_sends(Direction direction, std::int64_t send_bytes) const;
+  std::vector<View> behind_sends(Direction direction, bool is_before_two_passes,
+                                 std::int64_t send_bytes) const;
   void try_two_passes() const;
   void choose_exchanges();
   void note_room_for(const std::optional<SharedHomes>& homes, std::int64_t element_bytes);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/cache.hpp"
+#include "plan/overlap.hpp"
 
 namespace weft {
 namespace {
@@ -55,8 +56,8 @@ std::optional<Factors> factors_of(std::int64_t n, const Boxes& before, const Box
   }
   return best;
 }
-std::optional<Factors> factors_of(const std::vector<Port>& sources, const StageSpec& spec) {
-  return factors_of(spec.n, boxes_of(sources), boxes_of(spec.sinks), spec.axis);
+std::optional<Factors> factors_of(const StageSpec& spec) {
+  return factors_of(spec.n, {}, boxes_of(spec.sinks), spec.axis);
 }
 
 // Of rows that a stage before reorders: by what all ranks know, if it does so in memory of others.
@@ -79,11 +80,17 @@ Extents with_two(const Extents& extents, int axis, std::int64_t first, std::int6
   return result;
 }
 
-// Position p becomes p / step and p % step.
+// Position p becomes p / step and p % step. All are there that have one p / step, or p % step
+// begins and ends with any.
 void cut_slow_first(View& view, int axis, std::int64_t step) {
   const std::int64_t stride = view.strides[axis];
-  view.box = {with_two(view.box.lower, axis, view.box.lower[axis] / step, 0),
-              with_two(view.box.upper, axis, view.box.upper[axis] / step, step)};
+  const std::int64_t lower = view.box.lower[axis];
+  const std::int64_t upper = view.box.upper[axis];
+  const std::int64_t last = upper - 1;
+  const bool is_one = lower < upper && lower / step == last / step;
+  view.box = {with_two(view.box.lower, axis, lower / step, is_one ? lower % step : 0),
+              with_two(view.box.upper, axis, is_one ? last / step + 1 : upper / step,
+                       is_one ? last % step + 1 : step)};
   view.strides = with_two(view.strides, axis, stride * step, stride);
 }
 
@@ -132,15 +139,6 @@ bool stays_in_place(const StageSpec& spec, const std::vector<Port>& places) {
         return false;
     }
   return true;
-}
-
-/// Where the first pass leaves its results.
-enum class Between { sources, sinks, work };
-
-Between between(const StageSpec& spec, bool reordered) {
-  if (reordered) return Between::sinks;
-  if (share_a_slot(spec.sources, spec.sinks)) return Between::work;
-  return are_of_weft(spec.sources) ? Between::sources : Between::sinks;
 }
 
 // An array of the work slot for `box`, with axes in the order of `like`, and its bytes.
@@ -197,23 +195,13 @@ bool can_reorder(const Predecessor& before, const Stage& stage) {
   return factors && can_be_cut(boxes_of(rows.sources), spec.axis, factors->b);
 }
 
-bool can_take_two_passes(const Stage& stage, const Predecessor& before, bool much_memory) {
-  const StageSpec& spec = stage.spec();
-  if (!stage.needs_no_tile() || spec.slice_axis >= 0 || spec.part > 0 ||
-      spec.source_box.dimensions() == kMaxDimensions)
-    return false;
-  if (can_reorder(before, stage)) return true;
-  const bool has_memory = much_memory || !share_a_slot(spec.sources, spec.sinks) ||
-                          (are_of_user(spec.sources) && are_of_user(spec.sinks));
-  return has_memory && factors_of(spec.sources, spec);
-}
-
 namespace {
 
 // Cuts the axis of n = a b rows: sources into rows b j1 + j2, sinks into rows k1 + a k2.
 class Cutter {
  public:
-  Cutter(int axis, const Factors& factors) : axis_(axis), factors_(factors) {}
+  Cutter(int axis, const Factors& factors, std::int64_t element_bytes)
+      : axis_(axis), factors_(factors), element_bytes_(element_bytes) {}
 
   void cut_box(Box& box) const {
     View view{0, 0, box, Extents::filled(box.dimensions(), 1)};
@@ -221,40 +209,64 @@ class Cutter {
     box = view.box;
   }
   std::vector<Port> sources(const std::vector<Port>& ports) const {
-    return each_cut(ports, [&](View& view) { cut_slow_first(view, axis_, factors_.b); });
+    std::vector<Port> parts;
+    for (const Port& port : ports)
+      for (const Box& part : whole_and_partial_blocks(port.view.box)) {
+        parts.push_back(port);
+        parts.back().view = part_of(port.view, part, element_bytes_);
+      }
+    return each_cut(parts, [&](View& view) {
+      cut_slow_first(view, axis_, factors_.b);
+      std::int64_t& step = view.strides[axis_];  // of one j1 it may be any: that of sinks
+      if (view.box.extent(axis_ + 1) < factors_.b && view.strides[axis_ + 1] % factors_.a == 0)
+        step = view.strides[axis_ + 1] / factors_.a;
+    });
   }
   std::vector<Port> sinks(const std::vector<Port>& ports) const {
     return each_cut(ports, [&](View& view) { cut_fast_first(view, axis_, factors_.a); });
   }
   /// Sources, but that rows of those in `places` are where row j1 + a j2 of the places lies.
-  std::vector<Port> reordered(const std::vector<Port>& ports, const Predecessor& places,
-                              std::int64_t element_bytes) const {
+  std::vector<Port> reordered(const std::vector<Port>& ports, const Predecessor& places) const {
     std::vector<Port> result;
     std::vector<Port> moved;
     const std::vector<Port> all = places.all();
     for (const Port& port : sources(ports)) (lies_in(port, all) ? moved : result).push_back(port);
-    for (const Port& place : each_place(places, element_bytes))
+    for (const Port& place : each_place(places))
       for (const Port& port : moved) {
         const Box both = intersect(place.view.box, port.view.box);
         if (both.empty()) continue;
         result.push_back(place);
-        result.back().view = part_of(place.view, both, element_bytes);
+        result.back().view = part_of(place.view, both, element_bytes_);
         result.back().chunk = port.chunk;
       }
-    return with_joined_blocks(result, element_bytes);
+    return with_joined_blocks(result, element_bytes_);
   }
 
  private:
+  // Rows of one block of b rows, of whole blocks, and again of one.
+  std::vector<Box> whole_and_partial_blocks(const Box& box) const {
+    const std::int64_t lower = box.lower[axis_];
+    const std::int64_t upper = box.upper[axis_];
+    const std::int64_t first = (lower + factors_.b - 1) / factors_.b * factors_.b;
+    const std::int64_t last = std::max(first, upper / factors_.b * factors_.b);
+    std::vector<Box> parts;
+    std::int64_t at = lower;
+    for (const std::int64_t end : {std::min(first, upper), std::min(last, upper), upper}) {
+      if (at == end) continue;
+      parts.push_back(box);
+      parts.back().lower[axis_] = at;
+      parts.back().upper[axis_] = at = end;
+    }
+    return parts;
+  }
   // Sinks in all memory that rows may lie in, each only for rows j1 that lie there.
-  std::vector<Port> each_place(const Predecessor& places, std::int64_t element_bytes) const {
+  std::vector<Port> each_place(const Predecessor& places) const {
     std::vector<Port> result = sinks(places.places);
     for (const Port& home : places.homes)
-      if (!home.view.box.empty())
-        result.push_back(of_own_rows(home, places.home_parts, element_bytes));
+      if (!home.view.box.empty()) result.push_back(of_own_rows(home, places.home_parts));
     for (const Port& room : places.rooms)
       if (!room.view.box.empty())
-        for (const Port& part : of_rows_of_others(room, places.home_parts, element_bytes))
-          result.push_back(part);
+        for (const Port& part : of_rows_of_others(room, places.home_parts)) result.push_back(part);
     return result;
   }
   // The first row j1 of a rank, and the one after its last.
@@ -262,16 +274,15 @@ class Cutter {
     const std::int64_t first = part.lower[axis_];
     return {first / factors_.b, (first + parts * part.extent(axis_)) / factors_.b};
   }
-  Port of_own_rows(const Port& home, int parts, std::int64_t element_bytes) const {
+  Port of_own_rows(const Port& home, int parts) const {
     Port own = sinks({home}).front();
     Box box = own.view.box;
     std::tie(box.lower[axis_], box.upper[axis_]) = own_rows(home.view.box, parts);
-    own.view = part_of(own.view, box, element_bytes);
+    own.view = part_of(own.view, box, element_bytes_);
     return own;
   }
   // Those before the rank's own and those after them, without a gap.
-  std::vector<Port> of_rows_of_others(const Port& room, int parts,
-                                      std::int64_t element_bytes) const {
+  std::vector<Port> of_rows_of_others(const Port& room, int parts) const {
     const auto [first, last] = own_rows(room.view.box, parts);
     Port before = sinks({room}).front();
     const std::int64_t row = before.view.strides[axis_];
@@ -279,13 +290,28 @@ class Cutter {
     Port after = before;
     before.view.box.upper[axis_] = first;
     after.view.box.lower[axis_] = last;
-    after.view.offset_bytes += first * row * element_bytes;
+    after.view.offset_bytes += first * row * element_bytes_;
     return {before, after};
   }
 
   int axis_;
   Factors factors_;
+  std::int64_t element_bytes_;
 };
+
+// True when the second pass stores nothing over rows that it has still to load, if the first one
+// leaves its results where the rows were.
+bool may_leave_in_sources(const StageSpec& spec, const Cutter& cutter) {
+  const std::vector<Port> sources = cutter.sources(spec.sources);
+  const std::vector<Port> sinks = cutter.sinks(spec.sinks);
+  std::vector<bool> inside(static_cast<std::size_t>(spec.source_box.dimensions()) + 1, false);
+  inside[static_cast<std::size_t>(spec.axis) + 1] = true;
+  return std::ranges::all_of(
+             sources,
+             [&](const Port& port) { return !is_of_user(port) || lies_in(port, sinks); }) &&
+         may_overwrite(areas_of(sources, spec.source_element), areas_of(sinks, spec.sink_element),
+                       inside);
+}
 
 // `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies, but for blocks that it
 // stores elsewhere.
@@ -296,7 +322,7 @@ Stage reordered(const Stage& stage, const Predecessor& places, int axis, const C
   cutter.cut_box(spec.source_box);
   cutter.cut_box(spec.sink_box);
   spec.sources = cutter.sources(spec.sources);
-  spec.sinks = cutter.reordered(spec.sinks, places, spec.sink_element.bytes());
+  spec.sinks = cutter.reordered(spec.sinks, places);
   return Stage(std::move(spec));
 }
 
@@ -314,7 +340,33 @@ std::vector<Port> in_place_of(const StageSpec& spec, const Predecessor& before) 
   return ports;
 }
 
+/// Where the first pass leaves its results.
+enum class Between { sources, sinks, work };
+
+Between between(const StageSpec& spec, bool reordered, const Cutter& cutter) {
+  if (reordered) return Between::sinks;
+  if (share_a_slot(spec.sources, spec.sinks))
+    return may_leave_in_sources(spec, cutter) ? Between::sources : Between::work;
+  return are_of_weft(spec.sources) ? Between::sources : Between::sinks;
+}
+
 }  // namespace
+
+bool can_take_two_passes(const Stage& stage, const Predecessor& before, bool much_memory) {
+  const StageSpec& spec = stage.spec();
+  if (!stage.takes_rows() || spec.slice_axis >= 0 || spec.part > 0 ||
+      spec.source_box.dimensions() == kMaxDimensions)
+    return false;
+  if (stage.needs_no_tile() && can_reorder(before, stage)) return true;
+  const std::optional<Factors> factors = factors_of(spec);
+  if (!factors) return false;
+  if (!share_a_slot(spec.sources, spec.sinks)) return true;
+  const bool has_memory = much_memory || (are_of_user(spec.sources) && are_of_user(spec.sinks));
+  const bool can_be_between = has_memory && stage.needs_no_tile() &&
+                              can_be_cut(boxes_of(spec.sources), spec.axis, factors->b);
+  return can_be_between ||
+         may_leave_in_sources(spec, Cutter(spec.axis, *factors, spec.source_element.bytes()));
+}
 
 TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   StageSpec first = stage.spec();
@@ -322,23 +374,23 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   first.part = 1;
   const int axis = first.axis;
   const bool reorders = can_reorder(before, stage);
-  const std::optional<Factors> factors =
-      reorders ? factors_of(before, first) : factors_of(first.sources, first);
+  const std::optional<Factors> factors = reorders ? factors_of(before, first) : factors_of(first);
+  const std::int64_t element_bytes = first.source_element.bytes();
   if (reorders && !before.stage->spec().source_box.empty())
-    *before.stage = reordered(*before.stage, before, axis, Cutter(axis, *factors));
+    *before.stage = reordered(*before.stage, before, axis, Cutter(axis, *factors, element_bytes));
   StageSpec second = first;
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
-  const Cutter cutter(axis, *factors);
-  const Between place = between(first, reorders);
+  const Cutter cutter(axis, *factors, element_bytes);
+  const Between place = between(first, reorders, cutter);
   const std::vector<Port> sinks = cutter.sinks(reorders ? in_place_of(first, before) : first.sinks);
   second.sinks = cutter.sinks(first.sinks);
   for (StageSpec* spec : {&first, &second}) {
     cutter.cut_box(spec->source_box);
     cutter.cut_box(spec->sink_box);
   }
-  first.sources = reorders ? cutter.reordered(first.sources, before, first.source_element.bytes())
-                           : cutter.sources(first.sources);
+  first.sources =
+      reorders ? cutter.reordered(first.sources, before) : cutter.sources(first.sources);
   first.sinks = without_chunks(place == Between::sources ? first.sources : sinks);
   std::int64_t work_bytes = 0;
   if (place == Between::work)

@@ -50,10 +50,11 @@ struct Predecessor {
 /// be.
 bool can_reorder(const Predecessor& before, const Stage& stage);
 
-/// True when `stage` can be done in two passes: its engine takes rows of lanes, and its blocks can
-/// be cut. In place they need a stage before it that can reorder its rows, or memory between them:
-/// that is always there for users' arrays, and for windows of the plan, which are as large, with
-/// `much_memory`.
+/// True when `stage` can be done in two passes: its engine takes rows of lanes, and the blocks that
+/// it stores can be cut. Where some of those that it loads lie in the same memory, they must lie
+/// where the second pass makes its results of them, or a stage before it must be able to reorder
+/// its rows, or there must be memory between the passes: that is always there for users' arrays,
+/// and for windows of the plan, which are as large, with `much_memory`.
 bool can_take_two_passes(const Stage& stage, const Predecessor& before, bool much_memory);
 
 struct TwoPasses {

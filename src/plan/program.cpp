@@ -107,9 +107,8 @@ class Builder {
     return joined(ports, link, state.element.bytes());
   }
   Ports joined(const Ports& ports, std::size_t exchange, std::int64_t bytes) const {
-    const std::optional<View>& last = problem_.behind_sends[exchange];
-    return with_joined_blocks(last ? with_last_part_at(*last, ports, slice_axis(), bytes) : ports,
-                              bytes);
+    return with_joined_blocks(
+        with_homes(problem_.behind_sends[exchange], ports, slice_axis(), bytes), bytes);
   }
   std::size_t exchange_state(std::size_t exchange) const {
     for (std::size_t i = 0; i < sequence_.actions.size(); ++i)

@@ -118,7 +118,7 @@ struct ProgramProblem {
   std::vector<std::string> exchange_names;
   std::vector<std::optional<Host>> hosts;  ///< likewise; none: blocks are not in users' arrays
   /// Likewise: where the last part of what stays on the rank is instead of in its outbox.
-  std::vector<std::optional<View>> behind_sends;
+  std::vector<std::vector<View>> behind_sends;
 };
 
 Program make_program(ProgramProblem problem);

@@ -288,7 +288,8 @@ void Stage::choose_rows() {
   };
   rows_from_source_ = neighbours(spec_.sources);
   rows_to_sink_ = neighbours(spec_.sinks);
-  if (rows_from_source_ && rows_to_sink_ && !may_store_early({})) rows_to_sink_ = false;
+  takes_rows_ = rows_from_source_ && rows_to_sink_;
+  if (takes_rows_ && !may_store_early({})) rows_to_sink_ = false;
 }
 
 // The addresses of the rows of both sides and of those to load next, or their pieces.

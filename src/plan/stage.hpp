@@ -66,6 +66,8 @@ class Stage {
   /// True when the engine takes all rows from the source and stores them to the sink itself. Else
   /// there is no twiddle axis.
   bool needs_no_tile() const noexcept { return rows_from_source_ && rows_to_sink_; }
+  /// Likewise, but that a tile may be needed lest it stores over what it has still to load.
+  bool takes_rows() const noexcept { return takes_rows_; }
 
   /// Cache memory that run() needs, for each thread.
   std::int64_t workspace_bytes() const noexcept {
@@ -137,6 +139,7 @@ class Stage {
   bool direct_sink_ = false;         // the engine writes the sink itself
   bool pieces_from_source_ = false;  // the engine takes rows from the source, in pieces
   bool pieces_to_sink_ = false;      // the engine stores rows to the sink, in pieces
+  bool takes_rows_ = false;          // the engine can, from the source and to the sink
   bool rows_from_source_ = false;    // the engine gathers its rows from the source itself
   bool rows_to_sink_ = false;        // the engine scatters its rows to the sink itself
   Tiling tiling_;

@@ -19,10 +19,10 @@ constexpr int kSinkSlot = 1;
 constexpr int kWindowSlot = kSlotPeers;
 constexpr std::size_t kSlots = kSlotPeers + 1;
 
-/// Blocks of the box, cut at the middle of axis 0 and somewhere else along axis 1.
-std::vector<Box> blocks_of(const Box& whole) {
+/// Blocks of the box, cut at that row and at a third of the lanes; no row: the box.
+std::vector<Box> blocks_of(const Box& whole, std::int64_t row) {
+  if (row == 0) return {whole};
   std::vector<Box> blocks;
-  const std::int64_t row = whole.upper[0] / 2;
   const std::int64_t lane = whole.upper[1] / 3;
   for (const auto& [first, last] : {std::pair{std::int64_t{0}, row}, {row, whole.upper[0]}})
     for (const auto& [begin, end] : {std::pair{std::int64_t{0}, lane}, {lane, whole.upper[1]}})
@@ -42,13 +42,14 @@ Stage stage_of(const StageCase& c, const Memory& source, const Memory& sink) {
   return stage;
 }
 
-void check_two_passes(const StageCase& c, int source_slot, bool in_blocks) {
+// With sources that are cut at that row, and sinks at the middle.
+void check_two_passes(const StageCase& c, int source_slot, std::int64_t source_row) {
   SCOPED_TRACE(text_of(c, "slot " + std::to_string(source_slot)));
+  SCOPED_TRACE(source_row);
   const Box box = Box::whole(c.shape);
-  const std::vector<Box> blocks = in_blocks ? blocks_of(box) : std::vector{box};
   const Element element{c.precision, true};
-  Memory source(source_slot, element, blocks, {0, 1});
-  Memory sink(kSinkSlot, element, blocks, {0, 1});
+  Memory source(source_slot, element, blocks_of(box, source_row), {0, 1});
+  Memory sink(kSinkSlot, element, blocks_of(box, source_row == 0 ? 0 : box.upper[0] / 2), {0, 1});
   const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
   for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field].source);
   const std::vector<std::byte> before = source.bytes();
@@ -79,14 +80,70 @@ TEST(TwoPasses, GiveWhatOneGives) {
     for (const auto direction : {Direction::forward, Direction::backward})
       for (const auto precision : {Precision::single, Precision::double_})
         for (const int slot : {int{kSlotInput}, kWindowSlot})
-          for (const bool in_blocks : {false, true})
+          for (const std::int64_t row : {std::int64_t{0}, n / 2, n / 2 - 5, n - 1})
             check_two_passes({.shape = {n, n == 512 ? 67 : 32},
                               .axis = 0,
                               .direction = direction,
                               .precision = precision,
                               .factor = n == 320 ? 0.375 : 1,
-                              .store_mode = in_blocks ? StoreMode::streaming : StoreMode::cached},
-                             slot, in_blocks);
+                              .store_mode = row > 0 ? StoreMode::streaming : StoreMode::cached},
+                             slot, row);
+}
+
+// Few rows wait where the second pass makes its results of them.
+TEST(TwoPasses, TakeRowsFromWhereTheyStoreThem) {
+  for (const std::int64_t k1 : {0, 7, 15})
+    for (const std::int64_t j2 : {0, 5}) {
+      const StageCase c{.shape = {256, 40}, .axis = 0};
+      const std::int64_t a = 16;
+      const Box box = Box::whole(c.shape);
+      const Element element{Precision::double_, true};
+      Memory source(kWindowSlot, element, {box}, {0, 1});
+      Memory sink(kSinkSlot, element, {box}, {0, 1});
+      const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
+      for (int field = 0; field < test::kFields; ++field)
+        source.fill(field, expected[field].source);
+
+      const Port& all = source.ports().front();
+      const Port& result = sink.ports().front();
+      const Box few{{k1 * a + j2, 0}, {k1 * a + a, 40}};
+      Port home = result;
+      home.view = part_of(result.view, {{k1 + a * j2, 0}, {k1 + a * j2 + 1, 40}}, element.bytes());
+      home.view.box = few;
+      home.view.strides[0] *= a;
+      for (int field = 0; field < test::kFields; ++field)
+        for (std::int64_t row = few.lower[0]; row < few.upper[0]; ++row)
+          std::memcpy(sink.base() + home.view.offset_bytes + field * home.field_bytes +
+                          (row - few.lower[0]) * home.view.strides[0] * element.bytes(),
+                      source.base() + all.view.offset_bytes + field * all.field_bytes +
+                          row * all.view.strides[0] * element.bytes(),
+                      40 * element.bytes());
+      StageSpec spec = spec_of(c, box, box);
+      Port before = all;
+      Port after = all;
+      before.view = part_of(all.view, {{0, 0}, {few.lower[0], 40}}, element.bytes());
+      after.view = part_of(all.view, {{few.upper[0], 0}, {256, 40}}, element.bytes());
+      spec.sources = {before, home, after};
+      spec.sinks = sink.ports();
+      spec.keep_source = false;
+      Stage stage(spec);
+      stage.use_engine(engine_named("weft"), 1);
+      ASSERT_TRUE(can_take_two_passes(stage, {}, false));
+      auto [first, second, work_bytes] = in_two_passes(stage, {});
+      EXPECT_EQ(work_bytes, 0);
+      std::vector<std::byte*> bases(kSlots, nullptr);
+      bases[kWindowSlot] = source.base();
+      bases[kSinkSlot] = sink.base();
+      for (Stage* part : {&first, &second}) {
+        part->use_engine(engine_named("weft"), 1);
+        EXPECT_TRUE(part->needs_no_tile());
+        test::run_all(*part, bases, test::kFields);
+        finish_streaming();
+      }
+      for (int field = 0; field < test::kFields; ++field)
+        sink.expect(field, expected[field].sink, 1, largest_error(c, expected[field].sink));
+      sink.expect_untouched_beside_elements();
+    }
 }
 
 // In place in a user's array they need another one between them.
@@ -369,9 +426,14 @@ TEST(TwoPasses, NeedBlocksThatCanBeCut) {
   };
   EXPECT_TRUE(can(1024, cut_at(1024, 512), kWindowSlot));
   EXPECT_TRUE(can(1024, cut_at(1024, 512), kSlotInput));
-  EXPECT_FALSE(can(1024, cut_at(1024, 513), kWindowSlot)) << "cut between";
+  EXPECT_TRUE(can(1024, cut_at(1024, 513), kWindowSlot)) << "rows may begin anywhere";
   EXPECT_FALSE(can(1024, cut_at(1024, 512), kSinkSlot)) << "stores where others load";
   EXPECT_FALSE(can(1021, cut_at(1021, 0), kWindowSlot)) << "prime";
+  const StageCase c{.shape = {1024, 16}, .axis = 0};
+  const Element element{Precision::double_, true};
+  const Memory source(kWindowSlot, element, {Box::whole(c.shape)}, {0, 1});
+  const Memory sink(kSinkSlot, element, cut_at(1024, 513), {0, 1});
+  EXPECT_FALSE(can_take_two_passes(stage_of(c, source, sink), {}, false)) << "results cut between";
   EXPECT_TRUE(can_be_divided(4096, {{{0, 0}, {2048, 9}}}, {{{0, 0}, {4096, 5}}}, 0));
   EXPECT_FALSE(can_be_divided(4096, {{{0, 0}, {1366, 9}}}, {{{0, 0}, {4096, 5}}}, 0));
 }
