@@ -138,7 +138,10 @@ def choose_libraries(arguments, settings) -> tuple[list[catalogue.Library], list
 
 
 def make_jobs(libraries, problem, arguments) -> list[measure.Job]:
-    """A job for each row. A one-process library runs once for all configs with as many cores."""
+    """A job for each row. A one-process library runs once for all configs with as many cores.
+
+    The configs of the same options, which are compared, follow one another: slow spells of a machine last seconds.
+    """
     jobs, seen = [], set()
     for number, config in enumerate(arguments.configs):
         for library in libraries:
@@ -151,7 +154,10 @@ def make_jobs(libraries, problem, arguments) -> list[measure.Job]:
                 if key not in seen:
                     seen.add(key)
                     jobs.append(measure.Job(library, variant, problem, own))
-    return jobs
+    return sorted(
+        jobs,
+        key=lambda job: (libraries.index(job.library), job.library.variants.index(job.variant)),
+    )
 
 
 def with_failures(left_out: list[dict], jobs) -> list[dict]:
