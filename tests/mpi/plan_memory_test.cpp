@@ -192,6 +192,12 @@ TEST(PlanMemory, BuffersOutOfPlaceAreNoMoreThanOneLocalArray) {
       expect_few(Plan<std::complex<double>>(MPI_COMM_WORLD, {n, n, 96}, options), what);
       expect_few(Plan<double>(MPI_COMM_WORLD, {n, n, 96}, options), what + ", real");
     }
+  for (const char* exchange : {"pairwise", "alltoallv"}) {  // a long axis, in two passes
+    Options options;
+    options.exchange = exchange;
+    expect_few(Plan<std::complex<double>>(MPI_COMM_WORLD, {2048, 48 * ranks}, options), exchange);
+    expect_few(Plan<double>(MPI_COMM_WORLD, {2048, 96 * ranks}, options), exchange);
+  }
 }
 
 // The second exchange of a plan that brings its data back uses the window of the first.
