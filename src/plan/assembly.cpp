@@ -203,7 +203,7 @@ void AnyPlan::Implementation::choose_exchanges() {
     if (automatic) name = "none";
     return;
   }
-  if (request.options.engine == "auto" || request.options.engine == "weft") try_two_passes();
+  try_two_passes();
   const ExchangeMethod& method = named ? *named : default_exchange(problem_of(hops.front(), 0));
   if (request.options.timeout > 0 && method.blocks())
     throw Error(ErrorCode::unavailable, "exchange \"" + std::string(method.name()) +
@@ -233,9 +233,10 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   int counters = kCountersOfPlan;
   std::vector<ExchangeBuffers> places[2];
   for (std::size_t w = 0; w < 2; ++w) {
+    const auto direction = static_cast<Direction>(w);
     ways[w].exchanges.clear();
     std::vector<Wanted> wanted;
-    std::vector<Homes> homes_of_hops = homes(static_cast<Direction>(w), method);
+    std::vector<Homes> homes_of_hops = homes(direction, method);
     ways[w].hosts.clear();
     for (const Hop& hop : ways[w].hops) {
       Homes& homes = homes_of_hops[wanted.size()];
@@ -259,15 +260,13 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       window_bytes = comm.max(window_bytes);
     }
     ExchangeMemory total = place(wanted, request.options, counters, places[w]);
-    ways[w].sends_from_sink = sends_from_sink(static_cast<Direction>(w), total);
+    ways[w].sends_from_sink = sends_from_sink(direction, total);
     ways[w].behind_sends.assign(wanted.size(), {});
-    const bool may_leave =
-        ways[w].sends_from_sink && !wanted.empty() && wanted.back().memory.own_bytes > 0;
     std::vector<View> behind;
     comm.agree([&] {
-      if (may_leave)
-        behind = behind_sends(static_cast<Direction>(w), homes_of_hops.back().precedes_two_passes,
-                              total.send_bytes);
+      if (ways[w].sends_from_sink && wanted.back().memory.own_bytes > 0)
+        behind =
+            behind_sends(direction, homes_of_hops.back().precedes_two_passes, total.send_bytes);
     });
     if (!behind.empty()) {
       leave(behind, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
@@ -282,15 +281,18 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   Options& options = request.options;
   options.shared_arrays = ways[0].shares_arrays() || ways[1].shares_arrays();
   reserve(most, counters);
-  for (std::size_t w = 0; w < 2; ++w) {
-    ways[w].traffic.clear();
-    for (std::size_t e = 0; e < places[w].size(); ++e) {
-      places[w][e].window = window.get();
-      places[w][e].send_memory = send.data();
-      places[w][e].receive_memory = receive.data();
-      ways[w].exchanges[e]->attach(places[w][e]);
-      ways[w].traffic.push_back(ways[w].exchanges[e]->traffic());
-    }
+  for (std::size_t w = 0; w < 2; ++w) attach_exchanges(ways[w], places[w]);
+}
+
+// To the memory that is there now, at these places of it.
+void AnyPlan::Implementation::attach_exchanges(OneWay& way, std::vector<ExchangeBuffers>& places) {
+  way.traffic.clear();
+  for (std::size_t e = 0; e < places.size(); ++e) {
+    places[e].window = window.get();
+    places[e].send_memory = send.data();
+    places[e].receive_memory = receive.data();
+    way.exchanges[e]->attach(places[e]);
+    way.traffic.push_back(way.exchanges[e]->traffic());
   }
 }
 

@@ -64,6 +64,11 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direc
   return homes;
 }
 
+// True when an axis may take two passes, which only the engine of this library can.
+bool AnyPlan::Implementation::may_divide_axes() const {
+  return request.options.engine == "auto" || request.options.engine == "weft";
+}
+
 // True when what exchange `number` brings is transformed in two passes, which find homes only as
 // may_leave_home() tells. Where the next exchange takes it back, they are in two dimensions, in
 // memory that peers do not store results to meanwhile. With chunks rows cannot be stored as two
@@ -73,7 +78,7 @@ bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size
   const Options& options = request.options;
   const std::vector<Hop>& hops = way(direction).hops;
   if (in_windows && options.chunks > 1) return false;
-  if (options.engine != "auto" && options.engine != "weft") return false;
+  if (!may_divide_axes()) return false;
   if (is_returned(hops, number) &&
       ((options.shared_arrays && options.in_place) || hops[number].from.shape().size() != 2))
     return false;
@@ -221,6 +226,7 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
 // Asks, for each axis where two passes may be taken, whether they are faster: trying it needs
 // memory, and if one rank has none left, all must know.
 void AnyPlan::Implementation::try_two_passes() const {
+  if (!may_divide_axes()) return;
   const std::vector<int>& order = resolved.input_layout.order();
   comm.agree([&] {
     for (Direction direction : {Direction::forward, Direction::backward}) {

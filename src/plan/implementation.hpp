@@ -134,10 +134,12 @@ struct AnyPlan::Implementation {
   std::optional<SharedHomes> shared_homes(Direction direction, std::size_t number) const;
   std::vector<View> behind_sends(Direction direction, bool is_before_two_passes,
                                  std::int64_t send_bytes) const;
+  bool may_divide_axes() const;
   void try_two_passes() const;
   void choose_exchanges();
   void note_room_for(const std::optional<SharedHomes>& homes, std::int64_t element_bytes);
   void make_exchanges(const ExchangeMethod& method);
+  void attach_exchanges(OneWay& way, std::vector<ExchangeBuffers>& places);
   bool may_send_from_sink() const;
   bool sends_from_sink(Direction direction, const ExchangeMemory& memory) const;
   void reserve(const ExchangeMemory& memory, int counters);
