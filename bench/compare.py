@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from harness import catalogue, machine, measure, results, targets  # noqa: E402
 from harness.process import BENCH, REPOSITORY, Failed, cores, mpi_launcher  # noqa: E402
+from harness.quiet import Pace  # noqa: E402
 
 # What tells one row that was left out from another.
 FAILURE = ("library", "options", "problem", "ranks", "threads")
@@ -46,7 +47,12 @@ def parse_arguments() -> argparse.Namespace:
     add(
         "--best", action="store_true", help="of each rival only the options that are best as a rule"
     )
-    add("--rounds", type=int, default=4, help="programs started for each row, for a sample group each")
+    add(
+        "--rounds",
+        type=int,
+        default=4,
+        help="programs started for each row, for a sample group each",
+    )
     add("--seconds", type=float, default=1.0, help="length of a sample group")
     add("--repeats", type=int, default=4, help="times that a disturbed group is repeated")
     add(
@@ -255,17 +261,19 @@ def main() -> int:
     arguments = parse_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     wisdom = tempfile.mkdtemp(prefix="weft-bench-")
-    settings = measure.Settings(
-        arguments.build,
-        arguments.python,
-        wisdom,
-        arguments.rounds,
-        arguments.seconds,
-        arguments.repeats,
-    )
     try:
         mpi_launcher()
-        outcome = run(arguments, settings)
+        with Pace(os.path.join(arguments.build, "pace")) as pace:
+            settings = measure.Settings(
+                arguments.build,
+                arguments.python,
+                wisdom,
+                pace,
+                arguments.rounds,
+                arguments.seconds,
+                arguments.repeats,
+            )
+            outcome = run(arguments, settings)
     except Failed as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 1

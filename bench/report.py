@@ -87,11 +87,8 @@ def target_lines(outcome: dict) -> list[str]:
 
 def note_lines(outcome: dict) -> list[str]:
     lines = []
-    if any(row["disturbed"] > 0.03 for row in outcome["rows"]):
-        lines += [
-            "",
-            "\\* Others used more than 3 % of a core at every attempt; the least disturbed was kept.",
-        ]
+    if any(map(results.is_disturbed, outcome["rows"])):
+        lines += ["", f"\\* {results.DISTURBED}"]
     if outcome["left_out"]:
         lines += ["", "Left out:", ""]
         for entry in outcome["left_out"]:

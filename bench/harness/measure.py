@@ -1,8 +1,8 @@
 """Measures the rows of one problem, interleaved: in every round each program is started, timed and ended.
 
 Where a program's memory lies decides much of its times, for as long as it lives; so each round has new memory. What
-was timed while others used the cores is thrown away and timed again, a few times; then the least disturbed is kept,
-and the row says so.
+was timed while others used the cores, or while these were slow, is thrown away and timed again, a few times; then the
+least disturbed is kept, and the row says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 
 from .catalogue import Config, Library, Problem, Variant
 from .process import BENCH, Failed, Program, cores
-from .quiet import Watch
+from .quiet import Pace, Watch
 
 
 @dataclasses.dataclass
@@ -25,6 +25,7 @@ class Settings:
     build: str  # the folder with the programs
     python: str  # for the programs in Python
     wisdom: str  # a folder for planning results of this run
+    pace: Pace
     rounds: int = 4
     seconds: float = 1.0  # of one sample group
     repeats: int = 4  # of a disturbed group
@@ -32,7 +33,7 @@ class Settings:
 
 @dataclasses.dataclass
 class Group:
-    """The times of one sample group, and how much of a core others used meanwhile."""
+    """The times of one sample group, and how much of a core others used meanwhile, or was missing."""
 
     forward: list[float]
     backward: list[float]
@@ -63,7 +64,7 @@ class Job:
 
     @property
     def disturbed(self) -> float:
-        """The most that others used while a kept group was timed, as a share of a core."""
+        """The most that others used or was missing while a kept group was timed, as a share of a core."""
         return max((group.others for group in self.groups), default=0.0)
 
     @property
@@ -115,7 +116,8 @@ class Job:
             if attempt > 0:
                 self.discarded += 1
                 time.sleep(0.5)
-            with Watch(program.pids) as watch:
+            settings.pace.await_best()
+            with Watch(program.pids, settings.pace) as watch:
                 reply = program.ask(f"pairs {pairs}", timeout=120 + 20 * pairs * self._pair_s)
             group = Group(reply["forward"], reply["backward"], watch.others or 0.0)
             if best is None or group.others < best.others:

@@ -1,16 +1,20 @@
-"""Were the cores ours? Compares the machine's busy time with that of the measured processes, from /proc.
+"""Were the cores ours? Asked of /proc, and of the cores themselves.
 
-Idle time of all cores is what /proc/stat says; whatever was neither idle nor used by our processes was used by
-others, or taken by the hypervisor. The resolution is a clock tick (10 ms), so a window should last a second.
+/proc compares the machine's busy time with that of the measured processes: whatever was neither idle nor used by ours
+was used by others, or taken by the hypervisor. The resolution is a clock tick (10 ms), so a window should last a
+second. It does not tell of what a core shares with other machines, or two virtual cores with each other: so a loop in
+registers is timed on all cores before and after each measurement, beside the fastest time that it ever took.
 """
 
 from __future__ import annotations
 
 import glob
 import os
+import subprocess
 import time
 
 LIMIT = 0.03  # of one core, used by others
+NOISE = 0.05  # of the pace, which differs so much where nothing disturbs
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,22 +43,68 @@ def machine_seconds() -> tuple[float, float] | None:
     return (fields[3] + fields[4]) / TICK, fields[7] / TICK
 
 
-class Watch:
-    """Used around a measurement: `with Watch(pids) as watch: ...`; then watch.others is the share of one core."""
+class Pace:
+    """How fast the cores are, beside their best so far; as a context, since a program of ours measures it."""
 
-    def __init__(self, pids):
+    def __init__(self, program: str):
+        self._program = program if os.path.exists(program) else None
+        self._best_s = float("inf")
+
+    def __enter__(self) -> Pace:
+        if self._program:
+            self._process = subprocess.Popen(
+                [self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            for _ in range(100):
+                self.lack()
+                time.sleep(0.01)
+        return self
+
+    def __exit__(self, *_):
+        if self._program:
+            self._process.stdin.close()
+            self._process.wait()
+
+    def lack(self) -> float:
+        """The share of the best pace that is missing now; 0 where it cannot be measured."""
+        if not self._program:
+            return 0.0
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+        time_s = float(self._process.stdout.readline())
+        self._best_s = min(self._best_s, time_s)
+        lack = 1 - self._best_s / time_s
+        return lack if lack > NOISE else 0.0
+
+    def await_best(self, limit_s: float = 1.0):
+        """Sleeps until the pace is the best, for at most so long."""
+        end = time.monotonic() + limit_s
+        while self.lack() > 0 and time.monotonic() < end:
+            time.sleep(0.02)
+
+
+class Watch:
+    """Used around a measurement: `with Watch(pids, pace) as watch: ...`; then watch.others is the share of one core
+    that others used, or that was missing at its worse end."""
+
+    def __init__(self, pids, pace: Pace):
         self._pids = [*pids, os.getpid()]
+        self._pace = pace
         self.others: float | None = None  # None: unknown
 
     def _now(self):
         return time.monotonic(), machine_seconds(), own_seconds(self._pids)
 
     def __enter__(self):
+        self._lack = self._pace.lack()
         self._start = self._now()
         return self
 
     def __exit__(self, *_):
         (then, machine_then, own_then), (now, machine_now, own_now) = self._start, self._now()
+        time.sleep(0.01)  # threads of the program may still look for work
+        lack = max(self._lack, self._pace.lack())
+        self.others = lack or None
         if machine_then is None or machine_now is None or now <= then:
             return
         seconds = now - then
@@ -63,7 +113,7 @@ class Watch:
         others = os.cpu_count() * seconds - idle - (own_now - own_then)
         # Below two ticks nothing can be said.
         others = 0.0 if others < 2 / TICK else others
-        self.others = max(others, stolen) / seconds
+        self.others = max(others / seconds, stolen / seconds, lack)
 
     @property
     def quiet(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+from .quiet import LIMIT
+
 PROBLEM = ("shape", "kind", "precision")
 IDENTITY = ("library", "options", *PROBLEM, "ranks", "threads", "direction")
 ONE_PROCESS = (
@@ -25,6 +27,16 @@ def config_of(row: dict) -> tuple[int, int]:
 
 def is_weft(row: dict) -> bool:
     return row["library"] == "weft"
+
+
+def is_disturbed(row: dict) -> bool:
+    return row["disturbed"] > LIMIT
+
+
+DISTURBED = (
+    f"Others used more than {100 * LIMIT:.0f} % of a core, or the cores were slower than at their best, at every attempt "
+    "in one of the rounds; the least disturbed was kept."
+)
 
 
 def fastest(rows) -> dict | None:
@@ -110,7 +122,7 @@ def table_lines(rows: list[dict], reference: dict[str, dict | None]) -> list[lis
                 cells += ["-", "-", "-"]
                 continue
             ratio = f"{best['min_s'] / row['min_s']:.2f}" if best else "-"
-            mark = "*" if row["disturbed"] > 0.03 else ""
+            mark = "*" if is_disturbed(row) else ""
             cells += [milliseconds(row["min_s"]) + mark, milliseconds(row["median_s"]), ratio]
         lines.append(cells)
     return lines
@@ -146,11 +158,8 @@ def print_tables(results: dict, out):
     discarded = sum(row["discarded_groups"] for row in results["rows"]) // 2
     if discarded:
         print(f"Thrown away since others used the cores: {discarded} sample groups.", file=out)
-    if any(row["disturbed"] > 0.03 for row in results["rows"]):
-        print(
-            "* others used more than 3 % of a core at every attempt; the least disturbed was kept.",
-            file=out,
-        )
+    if any(map(is_disturbed, results["rows"])):
+        print(f"* {DISTURBED}", file=out)
 
 
 def section_text(problem, config, rows: list[dict], outcome: dict) -> str:
