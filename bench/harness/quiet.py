@@ -53,7 +53,10 @@ class Pace:
     def __enter__(self) -> Pace:
         if self._program:
             self._process = subprocess.Popen(
-                [self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [self._program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # an interrupt is for the driver; this ends with its input
             )
             for _ in range(100):
                 self.lack()
