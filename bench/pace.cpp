@@ -1,8 +1,8 @@
 // Not a rival but the pace of the cores: how long all of them take, at the same time, for a loop
-// that stays in registers. It is longer when a core does something else too, also where nothing on
-// this machine tells of it: two cores of a virtual machine may be the two threads of one core, or
-// share theirs with other machines. Answers each line on standard input with one of times in
-// seconds, and sleeps between.
+// that stays in registers, and to copy memory. It is longer when others use the same cores or the
+// same memory, also where nothing on this machine tells of it: two cores of a virtual machine may
+// be the two threads of one core, or share theirs, and the memory, with other machines. Answers
+// each line on standard input with both times in seconds, and sleeps between.
 #include <sched.h>
 
 #include <algorithm>
@@ -10,27 +10,54 @@
 #include <barrier>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace {
 
-// As many sums as keep all units for multiplying and adding of a core busy.
-constexpr int kSums = 64;
-constexpr int kSteps = 50000;
+template <class Work>
+double best_of_three(Work&& work) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    best = std::min(best, time.count());
+  }
+  return best;
+}
 
-double loop_seconds() {
+// As many sums as keep all units for multiplying and adding of a core busy.
+void compute() {
+  constexpr int kSums = 64;
+  constexpr int kSteps = 50000;
   std::array<double, kSums> sums{};
-  const auto start = std::chrono::steady_clock::now();
   for (int step = 0; step < kSteps; ++step)
     for (double& sum : sums) sum = sum * 0.999 + 1e-3;
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   volatile double result = 0;  // so that the loop is not left out
   for (double sum : sums) result = result + sum;
-  return time.count();
 }
+
+// What a core copies, a piece each time: more in all than caches keep.
+class Memory {
+ public:
+  Memory() : bytes_(kPieces * kPieceBytes, 1) {}
+  void copy() {
+    char* from = bytes_.data() + piece_ * kPieceBytes;
+    std::memcpy(from + kPieceBytes / 2, from, kPieceBytes / 2);
+    piece_ = (piece_ + 1) % kPieces;
+  }
+
+ private:
+  static constexpr std::size_t kPieces = 16;
+  static constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
+  std::vector<char> bytes_;
+  std::size_t piece_ = 0;
+};
 
 std::vector<int> cores() {
   cpu_set_t set;
@@ -53,18 +80,21 @@ void bind_to(int core) {
 
 int main() {
   const std::vector<int> all = cores();
-  std::vector<double> times(all.size());
+  std::vector<double> computing(all.size());
+  std::vector<double> copying(all.size());
   std::barrier together(static_cast<std::ptrdiff_t>(all.size()) + 1);
   bool ends = false;
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < all.size(); ++i)
     threads.emplace_back([&, i] {
       bind_to(all[i]);
+      Memory memory;
       while (true) {
         together.arrive_and_wait();
         if (ends) return;
-        loop_seconds();  // until all are awake
-        times[i] = std::min({loop_seconds(), loop_seconds(), loop_seconds()});
+        compute();  // until all are awake
+        computing[i] = best_of_three(compute);
+        copying[i] = best_of_three([&] { memory.copy(); });
         together.arrive_and_wait();
       }
     });
@@ -72,7 +102,8 @@ int main() {
   while (std::getline(std::cin, line)) {
     together.arrive_and_wait();
     together.arrive_and_wait();
-    std::printf("%.9f\n", *std::max_element(times.begin(), times.end()));
+    std::printf("%.9f %.9f\n", *std::ranges::max_element(computing),
+                *std::ranges::max_element(copying));
     std::fflush(stdout);
   }
   ends = true;

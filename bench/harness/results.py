@@ -34,8 +34,8 @@ def is_disturbed(row: dict) -> bool:
 
 
 DISTURBED = (
-    f"Others used more than {100 * LIMIT:.0f} % of a core, or the cores were slower than at their best, at every attempt "
-    "in one of the rounds; the least disturbed was kept."
+    f"Others used more than {100 * LIMIT:.0f} % of a core, or cores or memory were slower than at their best, at every "
+    "attempt in one of the rounds; the least disturbed was kept."
 )
 
 
