@@ -53,7 +53,7 @@ class Memory {
   }
 
  private:
-  static constexpr std::size_t kPieces = 16;
+  static constexpr std::size_t kPieces = 8;
   static constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
   std::vector<char> bytes_;
   std::size_t piece_ = 0;

@@ -116,7 +116,6 @@ class Job:
             if attempt > 0:
                 self.discarded += 1
                 time.sleep(0.5)
-            settings.pace.await_best()
             with Watch(program.pids, settings.pace) as watch:
                 reply = program.ask(f"pairs {pairs}", timeout=120 + 20 * pairs * self._pair_s)
             group = Group(reply["forward"], reply["backward"], watch.others or 0.0)

@@ -15,10 +15,8 @@ import subprocess
 import time
 
 LIMIT = 0.03  # of one core, used by others
-NOISE = (
-    0.05,
-    0.3,
-)  # of the pace of cores and of memory, which differ so much where nothing disturbs
+# What is missing of the pace of cores, and of memory, where nothing disturbs.
+NOISE = (0.05, 0.3)
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -79,20 +77,24 @@ class Pace:
         self._process.stdin.write(b"\n")
         self._process.stdin.flush()
         times_s = [float(word) for word in self._process.stdout.readline().split()]
+        if not times_s:  # it has ended
+            self._program = None
+            return 0.0
         self._best_s = [min(pair) for pair in zip(self._best_s, times_s)]
         lacks = [1 - best_s / time_s for best_s, time_s in zip(self._best_s, times_s)]
         return max(lack if lack > noise else 0.0 for lack, noise in zip(lacks, NOISE))
 
-    def await_best(self, limit_s: float = 1.0):
-        """Sleeps until the pace is the best, for at most so long."""
+    def await_best(self, limit_s: float = 1.0) -> float:
+        """Sleeps until the pace is the best, for at most so long; returns what is missing then."""
         end = time.monotonic() + limit_s
-        while self.lack() > 0 and time.monotonic() < end:
+        while (lack := self.lack()) > 0 and time.monotonic() < end:
             time.sleep(0.02)
+        return lack
 
 
 class Watch:
-    """Used around a measurement: `with Watch(pids, pace) as watch: ...`; then watch.others is the share of one core
-    that others used, or that was missing at its worse end."""
+    """Used around a measurement, `with Watch(pids, pace) as watch: ...`, which begins when the pace is right, if it will
+    be; then watch.others is the share of one core that others used, or that was missing at its worse end."""
 
     def __init__(self, pids, pace: Pace):
         self._pids = [*pids, os.getpid()]
@@ -103,7 +105,7 @@ class Watch:
         return time.monotonic(), machine_seconds(), own_seconds(self._pids)
 
     def __enter__(self):
-        self._lack = self._pace.lack()
+        self._lack = self._pace.await_best()
         self._start = self._now()
         return self
 
