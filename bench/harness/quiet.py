@@ -74,9 +74,12 @@ class Pace:
         """The share of the best pace that is missing now; 0 where it cannot be measured."""
         if not self._program:
             return 0.0
-        self._process.stdin.write(b"\n")
-        self._process.stdin.flush()
-        times_s = [float(word) for word in self._process.stdout.readline().split()]
+        try:
+            self._process.stdin.write(b"\n")
+            self._process.stdin.flush()
+            times_s = [float(word) for word in self._process.stdout.readline().split()]
+        except BrokenPipeError:
+            times_s = []
         if not times_s:  # it has ended
             self._program = None
             return 0.0
