@@ -187,7 +187,7 @@ auto ColumnTransform<Real>::make_pass(int radix, std::int64_t length) -> Pass {
 template <class Real>
 template <int kRadix>
 void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
-  if constexpr (kCostOfRadix[kRadix] > 0)
+  if constexpr (kCostOfRadix[kRadix].is_offered())
     if (pass.radix == kRadix) {
       pass.run = &ColumnTransform::run_unrolled<kRadix>;
       pass.load = &ColumnTransform::load_unrolled<kRadix>;

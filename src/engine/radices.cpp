@@ -1,9 +1,9 @@
-// The cheapest factors, found by trying all.
+// The cheapest factors, found by trying all: what follows a pass depends only on the length of its
+// blocks.
 #include "engine/radices.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <limits>
+#include <map>
 
 #include "base/cache.hpp"
 
@@ -13,8 +13,13 @@ namespace {
 /// Columns that lie a multiple of so many apart compete.
 constexpr std::int64_t kColumnsAlike = kCompetingDistance / (2 * kPackBytes);
 
-double cost_of(int radix) {
-  return radix <= kLongestButterfly ? kCostOfRadix[radix] : 0.25 * static_cast<double>(radix);
+// Of a pass that makes blocks of `length` points of `radix` times as many.
+double cost_of(int radix, std::int64_t length, bool is_first, bool is_last) {
+  const RadixCost& cost = kCostOfRadix[radix];
+  const std::int64_t lines = first_level_cache_bytes() / kCompetingDistance;
+  const bool competes = radix >= lines && length % kColumnsAlike == 0;
+  const double usual = is_first == is_last ? cost.inner : is_first ? cost.first : cost.last;
+  return usual + (competes ? kCostOfCompeting : 0);
 }
 
 std::int64_t smallest_prime_factor(std::int64_t n) {
@@ -32,32 +37,31 @@ std::int64_t largest_prime_factor(std::int64_t n) {
 }
 
 std::vector<int> cheapest_radices(std::int64_t n) {
-  std::vector<int> best;
-  double best_cost = std::numeric_limits<double>::infinity();
-  std::vector<int> now;
-  const auto search = [&](auto& self, std::int64_t rest, int most, double cost) -> void {
-    if (cost >= best_cost) return;
-    if (rest == 1) {
-      best = now;
-      best_cost = cost;
-      return;
-    }
-    const auto deeper = [&](int radix) {
-      now.push_back(radix);
-      self(self, rest / radix, radix, cost + cost_of(radix));
-      now.pop_back();
-    };
-    for (int radix = std::min(most, kLongestButterfly); radix > 1; --radix)
-      if (rest % radix == 0 && kCostOfRadix[radix] > 0) deeper(radix);
-    const std::int64_t prime = smallest_prime_factor(rest);
-    if (prime > kLongestButterfly) deeper(static_cast<int>(prime));
+  std::vector<int> radices;
+  for (; largest_prime_factor(n) > kLongestButterfly; n /= radices.back())
+    radices.push_back(static_cast<int>(largest_prime_factor(n)));
+  const bool with_lanes = radices.empty();  // long primes neither load nor store them
+  const std::int64_t whole = n;
+  struct Choice {
+    double cost = std::numeric_limits<double>::infinity();
+    int radix = 1;
   };
-  search(search, n, std::numeric_limits<int>::max(), 0);
-  std::sort(best.begin(), best.end(), std::greater<>{});
-  const int longest = best.empty() ? 1 : best.front();
-  if (longest <= kLongestButterfly && n / longest % kColumnsAlike == 0)
-    std::reverse(best.begin(), best.end());
-  return best;
+  std::map<std::int64_t, Choice> best{{1, {0, 1}}};  // for blocks of so many points
+  const auto search = [&](auto& self, std::int64_t points) -> Choice {
+    if (const auto found = best.find(points); found != best.end()) return found->second;
+    Choice choice;
+    for (int radix = kLongestButterfly; radix > 1; --radix) {
+      if (points % radix != 0 || !kCostOfRadix[radix].is_offered()) continue;
+      const std::int64_t length = points / radix;
+      const double cost =
+          cost_of(radix, length, with_lanes && points == whole, with_lanes && length == 1) +
+          self(self, length).cost;
+      if (cost < choice.cost) choice = {cost, radix};
+    }
+    return best[points] = choice;
+  };
+  for (; n > 1; n /= radices.back()) radices.push_back(search(search, n).radix);
+  return radices;
 }
 
 }  // namespace weft

@@ -8,19 +8,45 @@
 
 namespace weft {
 
-/// What a pass costs per point by its radix (measured; in ns on one machine, but only the ratios
-/// matter). 0: it is not offered.
-inline constexpr double kCostOfRadix[kLongestButterfly + 1] = {
-    0, 0, 0.62, 0.72, 0.68, 1.08, 0.98, 1.27, 0.90, 1.45, 1.65, 2.35, 0, 2.76};
+/// What a pass costs per point by its radix, where it is the first one, which loads lanes, the last
+/// one, which stores them, or between the two.
+struct RadixCost {
+  double first = 0;
+  double inner = 0;
+  double last = 0;
+
+  constexpr bool is_offered() const { return inner > 0; }
+};
+
+/// Fitted to the times of all orders of all factors of 105 lengths, in ns for a pack of points on a
+/// core of a Zen 4 (only the ratios matter): lanes from the L2 to the L2, from there to memory and
+/// from memory to memory, while the other core did the same. What they choose is 2 % slower than
+/// the best, in the mean.
+inline constexpr RadixCost kCostOfRadix[kLongestButterfly + 1] = {{},
+                                                                  {},
+                                                                  {1.50, 1.55, 2.00},
+                                                                  {1.61, 1.71, 1.75},
+                                                                  {1.72, 1.78, 1.75},
+                                                                  {2.31, 2.17, 2.14},
+                                                                  {2.42, 2.28, 2.28},
+                                                                  {2.52, 2.58, 2.44},
+                                                                  {2.41, 2.83, 2.32},
+                                                                  {2.56, 3.05, 2.52},
+                                                                  {2.85, 3.02, 2.72},
+                                                                  {2.96, 3.25, 3.01},
+                                                                  {},
+                                                                  {3.19, 3.60, 3.06}};
+
+/// What is added where the points of a butterfly compete for the same lines of the first-level
+/// cache, and are as many as it has lines for them, or more.
+inline constexpr double kCostOfCompeting = 0.76;
 
 std::int64_t largest_prime_factor(std::int64_t n);
 
-/// The factors of n whose passes cost least, largest first. But where the points of a butterfly of
-/// the first pass would then compete for the same lines of the first-level cache, the smallest
-/// first, which has the fewest. (Lanes from the L2 to the L2 on a Zen 4, ns for 8 points: 256 8.6
-/// -> 7.9, 1024 12.5 -> 11.1, 2048 14.6 -> 12.9; 256^3 r2c, 1 rank with 2 threads, backward 25.4
-/// -> 24.6 ms, 2 ranks 24.6 -> 22.2, single 13.2 -> 12.0.) Primes too long to be unrolled are
-/// factors too, and come first.
+/// The factors of n whose passes cost least, in the order of the passes. (243^3 c2c on 2 ranks in 9
+/// 3 9 instead of 3 3 3 3 3 39.5 -> 34.7 ms, 400^3 on 1 rank with 2 threads in 8 5 10 instead of 5
+/// 5 4 4 179 -> 166, 128^3 in place in 4 4 8 instead of 8 4 4 4.0 -> 3.7.) Primes too long to be
+/// unrolled are factors too, and come first.
 std::vector<int> cheapest_radices(std::int64_t n);
 
 }  // namespace weft

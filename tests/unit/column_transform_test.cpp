@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "base/aligned_memory.hpp"
 #include "engine/engine.hpp"
+#include "engine/radices.hpp"
 #include "engine/sheet.hpp"
 #include "oracle.hpp"
 
@@ -180,6 +182,18 @@ std::vector<std::int64_t> lengths() {
         729, 1000, 1021, 1024, 1331, 1586, 2022, 2048, 2187, 3721, 4096, 4099})
     all.push_back(n);
   return all;
+}
+
+TEST(Radices, AreOrderedFactors) {
+  EXPECT_EQ(cheapest_radices(1), std::vector<int>{});
+  EXPECT_EQ(cheapest_radices(13), std::vector<int>{13});
+  EXPECT_EQ(cheapest_radices(243), (std::vector<int>{9, 3, 9}));
+  EXPECT_EQ(cheapest_radices(2 * 17 * 61), (std::vector<int>{61, 17, 2})) << "long primes first";
+  for (std::int64_t n = 1; n <= 32768; n = n * 5 / 4 + 1) {
+    const std::vector<int> radices = cheapest_radices(n);
+    EXPECT_EQ(std::accumulate(radices.begin(), radices.end(), std::int64_t{1}, std::multiplies<>{}),
+              n);
+  }
 }
 
 TYPED_TEST(EngineParts, ColumnsOfAllLengthsAreTransformed) {
