@@ -38,8 +38,9 @@ std::int64_t largest_prime_factor(std::int64_t n) {
 
 std::vector<int> cheapest_radices(std::int64_t n) {
   std::vector<int> radices;
-  for (; largest_prime_factor(n) > kLongestButterfly; n /= radices.back())
-    radices.push_back(static_cast<int>(largest_prime_factor(n)));
+  for (std::int64_t prime = largest_prime_factor(n); prime > kLongestButterfly;
+       prime = largest_prime_factor(n /= prime))
+    radices.push_back(static_cast<int>(prime));
   const bool with_lanes = radices.empty();  // long primes neither load nor store them
   const std::int64_t whole = n;
   struct Choice {

@@ -18,11 +18,11 @@ struct RadixCost {
   constexpr bool is_offered() const { return inner > 0; }
 };
 
-/// Fitted to the times of all orders of all factors of 105 lengths, in ns for a pack of points on a
-/// core of a Zen 4 (only the ratios matter): lanes from the L2 to the L2, from there to memory and
-/// from memory to memory, while the other core did the same. What they choose is 2 % slower than
-/// the best, in the mean. (10 costs 0.13 more at both ends than it did: 240^3 c2c, 1 rank with 2
-/// threads, in 8 6 5 29.6 ms, in 4 6 10 31.7.)
+/// Fitted to the times of all orders of the factors of 105 lengths, in one pass more than the
+/// fewest at most, in ns for a pack of points on a core of a Zen 4 (only the ratios matter): lanes
+/// from the L2 to the L2, and, while the other core did the same, from there to memory and from
+/// memory to memory. What they choose is 2 % slower than the best, in the mean. (10 costs 0.13 more
+/// at both ends than it did: 240^3 c2c, 1 rank with 2 threads, in 8 6 5 29.6 ms, in 4 6 10 31.7.)
 inline constexpr RadixCost kCostOfRadix[kLongestButterfly + 1] = {{},
                                                                   {},
                                                                   {1.50, 1.55, 2.00},
