@@ -8,6 +8,9 @@
 
 namespace weft {
 
+/// Bytes of a line of a cache.
+inline constexpr std::int64_t kLineBytes = 64;
+
 /// Bytes of a core's first-level cache for data; 32 KiB where the system does not tell.
 std::int64_t first_level_cache_bytes();
 

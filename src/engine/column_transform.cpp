@@ -51,19 +51,22 @@ constexpr std::int64_t kButterfliesAgain = 1;
 /// A prime factor up to this is a pass of its own.
 constexpr std::int64_t kLargestPass = 61;
 
+constexpr LaneOrder kAnyOrder = kShufflesWithinParts ? LaneOrder::any : LaneOrder::natural;
+
 // What lies `first` reals behind the beginning of the row, the second half `high` behind that.
-template <class Real>
+template <LaneOrder kOrder, class Real>
 [[gnu::always_inline]] inline Column<Real> load_lanes(const Real* const* row, std::int64_t first,
                                                       std::int64_t high) {
-  const Real* const from = *row + first;
-  return split<Real>(load_pack(from), load_pack(from + high));
+  const Pack<Real> low = load_pack(*row + first);
+  const Pack<Real> second = load_pack(*row + first + high);
+  return kOrder == LaneOrder::any ? split_within<Real>(low, second) : split<Real>(low, second);
 }
 
 // The same of rows that are loaded soon.
 template <int kRows, int kReals, class Real>
 [[gnu::always_inline]] inline void fetch_rows(const Real* const* rows, std::int64_t first) {
   unrolled<kRows>([&](auto row) WEFT_INLINE {
-    for (int real = 0; real < kReals; real += kWidth<Real>)
+    for (int real = 0; real < kReals; real += kLine<Real>)
       __builtin_prefetch(rows[row] + first + real);
   });
 }
@@ -81,19 +84,22 @@ template <int kRadix, class Real>
     unrolled<kRadix - 1>([&](auto q) WEFT_INLINE { to[(q + 1) * step] = x[q + 1] * twiddles[q]; });
 }
 
-// The lanes of the column at `position`.
+// The lanes of the column at `position`, in any order.
 template <class Real, LaneStore kStore>
 [[gnu::always_inline]] inline void store_lanes(const LanesOut<Real>& out, std::int64_t position,
                                                const Column<Real>& value) {
   Real* to = out.rows[position] + out.first;
   const Column<Real> column = multiplied(value, out, position);
-  const auto [low, high] = joined<Real>(column);
+  const auto [low, high] = joined_within<Real>(column);
   if (kStore == LaneStore::cached || (out.in_cache != nullptr && out.in_cache[position])) {
     store_pack(to, low);
     store_pack(to + kWidth<Real>, high);
     return;
   }
-  if constexpr (kStore == LaneStore::seamed) stream_seamed(to, column, out.seam, position);
+  if constexpr (kStore == LaneStore::seamed) {
+    if constexpr (kPacksOfLine == 1) stream_seamed(to, column, out.seam, position);
+    if constexpr (kPacksOfLine == 2) stream_seamed(to, Line<Real>{low, {high}}, out.seam, position);
+  }
   if constexpr (kStore == LaneStore::streamed) {
     stream_pack(to, low);
     stream_pack(to + kWidth<Real>, high);
@@ -121,7 +127,7 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
       spare_columns_ = std::max<std::int64_t>(spare_columns_, 2 * radix);
   }
   find_order(direction);
-  for (const Pass& pass : passes_) points_of_passes_ += pass.load != nullptr ? n : 0;
+  for (const Pass& pass : passes_) points_of_passes_ += pass.load[0] != nullptr ? n : 0;
   for (Pass& pass : passes_) pass.spare = n_;
   if (loads_and_stores() && has_large_second_level_cache() &&
       kWidePacks * pack_bytes() <= second_level_cache_bytes() / 8)
@@ -190,7 +196,8 @@ void ColumnTransform<Real>::choose_unrolled(Pass& pass) {
   if constexpr (kCostOfRadix[kRadix].is_offered())
     if (pass.radix == kRadix) {
       pass.run = &ColumnTransform::run_unrolled<kRadix>;
-      pass.load = &ColumnTransform::load_unrolled<kRadix>;
+      pass.load = {&ColumnTransform::load_unrolled<kRadix, LaneOrder::natural>,
+                   &ColumnTransform::load_unrolled<kRadix, kAnyOrder>};
       pass.store = {&ColumnTransform::store_unrolled<kRadix, LaneStore::cached>,
                     &ColumnTransform::store_unrolled<kRadix, LaneStore::streamed>,
                     &ColumnTransform::store_unrolled<kRadix, LaneStore::seamed>};
@@ -280,8 +287,12 @@ void ColumnTransform<Real>::run(Column<Real>* work, const LanesIn<Real>& in,
 template <class Real>
 void ColumnTransform<Real>::run(const Call& call) const {
   const LanesIn<Real>& in = call.in;
-  if (in.rows != nullptr && !loads())
-    for (std::int64_t j = 0; j < n_; ++j) call.work[j] = load_lanes(in.rows + j, in.first, in.high);
+  const bool to_lanes = call.out.rows != nullptr;
+  for (std::int64_t j = 0; in.rows != nullptr && !loads() && j < n_; ++j)
+    call.work[j] = to_lanes ? load_lanes<LaneOrder::any>(in.rows + j, in.first, in.high)
+                            : load_lanes<LaneOrder::natural>(in.rows + j, in.first, in.high);
+  for (std::int64_t j = 0; in.rows == nullptr && to_lanes && j < n_; ++j)
+    call.work[j] = ordered_within(call.work[j]);
   if (chirp_.transform) run_chirp(call.work);
   if (!passes_.empty()) descend(0, call.work, call);
   if (call.out.rows != nullptr && !loads_and_stores()) store_all(call.work, call.out);
@@ -305,7 +316,8 @@ void ColumnTransform<Real>::store_all(const Column<Real>* work, const LanesOut<R
 template <class Real>
 auto ColumnTransform<Real>::run_of(std::size_t number, const Call& call) const -> Run {
   const Pass& pass = passes_[number];
-  if (number == 0 && call.in.rows != nullptr && loads()) return pass.load;
+  if (number == 0 && call.in.rows != nullptr && loads())
+    return pass.load[call.out.rows != nullptr ? 1 : 0];
   if (!loads_and_stores()) return pass.run;
   if (number + 1 == passes_.size() && call.out.rows != nullptr)
     return pass.store[static_cast<std::size_t>(call.out.store)];
@@ -330,7 +342,7 @@ void ColumnTransform<Real>::run_passes(std::size_t first, std::size_t last, Colu
 template <class Real>
 void ColumnTransform<Real>::run_passes_of_packs(std::size_t first, std::size_t last,
                                                 Column<Real>* data, const Call& call) const {
-  const bool loads = first == 0 && call.ahead != 0 && run_of(0, call) == passes_[0].load;
+  const bool loads = first == 0 && call.ahead != 0 && call.in.rows != nullptr && this->loads();
   const bool stores = last == passes_.size() && call.out.rows != nullptr && loads_and_stores();
   const std::int64_t length = passes_[first].length;
   std::int64_t blocks = 1;
@@ -385,7 +397,7 @@ void ColumnTransform<Real>::run_unrolled(const Pass& pass, Column<Real>* data, s
 
 // The first pass, a single block, from lanes, for all packs.
 template <class Real>
-template <int kRadix>
+template <int kRadix, LaneOrder kOrder>
 void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
                                           std::int64_t /*blocks*/, const Call& call) {
   const std::int64_t step = pass.length / kRadix;
@@ -398,8 +410,8 @@ void ColumnTransform<Real>::load_unrolled(const Pass& pass, Column<Real>* data,
     for (int pack = 0; pack < call.packs; ++pack, first += 2 * kWidth<Real>) {
       if (ahead != 0) fetch_rows<kRadix, 2 * kWidth<Real>>(rows + ahead, first);
       Column<Real> x[kRadix];
-      unrolled<kRadix>([&](auto q)
-                           WEFT_INLINE { x[q] = load_lanes(rows + q, first, call.in.high); });
+      unrolled<kRadix>(
+          [&](auto q) WEFT_INLINE { x[q] = load_lanes<kOrder>(rows + q, first, call.in.high); });
       butterfly<kRadix>(x);
       store_turned<kRadix>(x, twiddles, data + pack * call.pack_columns + j, step);
     }

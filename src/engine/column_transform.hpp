@@ -32,7 +32,10 @@ struct LanesIn {
   std::int64_t next_reals = 0;             ///< so many of each row; 0 when they are not known
 };
 
-/// How lanes are stored: `streamed`, past the cache, to addresses that are aligned to packs;
+/// In which order a column has lanes: their own, which others read, or any.
+enum class LaneOrder { natural, any };
+
+/// How lanes are stored: `streamed`, past the cache, to beginnings of lines;
 /// `seamed`, past the cache to any address, one call after another from the first lanes of the rows
 /// to the last: what does not fill a cache line waits for the lanes that the next call stores.
 enum class LaneStore : int { cached, streamed, seamed };
@@ -119,14 +122,14 @@ class ColumnTransform {
     std::vector<Twiddle<Real>> roots;     // of the radix, if it is not unrolled
     std::int64_t spare = 0;               // column from which on run_any() may keep sums
     Run run = nullptr;
-    Run load = nullptr;          // as the first pass; null where there is no such
+    std::array<Run, 2> load{};  // as the first pass, where results stay in columns, or become lanes
     std::array<Run, 3> store{};  // as the last pass, for each LaneStore
   };
 
   template <int kRadix>
   static void run_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                            const Call& call);
-  template <int kRadix>
+  template <int kRadix, LaneOrder kOrder>
   static void load_unrolled(const Pass& pass, Column<Real>* data, std::int64_t blocks,
                             const Call& call);
   template <int kRadix, LaneStore kStore>
@@ -142,7 +145,7 @@ class ColumnTransform {
   int usual_packs() const noexcept;
   bool would_displace(bool in_competes) const;
   void spread(Fetch<Real>& fetch, const LanesIn<Real>& in, int packs) const;
-  bool loads() const { return !passes_.empty() && passes_.front().load != nullptr; }
+  bool loads() const { return !passes_.empty() && passes_.front().load[0] != nullptr; }
   bool loads_and_stores() const { return loads() && passes_.size() > 1; }
   Run run_of(std::size_t pass, const Call& call) const;
   void run(const Call& call) const;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "engine/pack.hpp"
+#include "engine/line.hpp"
 
 namespace weft {
 
@@ -45,7 +45,6 @@ class Fetch {
   enum class Use { load, store };
 
   struct Walk {
-    static constexpr std::int64_t kLine = 64 / sizeof(Real);
     const Real* const* row = nullptr;
     const Real* const* end = nullptr;
     std::int64_t first = 0;
@@ -53,7 +52,7 @@ class Fetch {
     std::int64_t at = 0;
 
     bool is_done() const { return row == end; }
-    std::int64_t lines_of_row() const { return (last - first + kLine - 1) / kLine; }
+    std::int64_t lines_of_row() const { return (last - first + kLine<Real> - 1) / kLine<Real>; }
     std::int64_t lines() const { return (end - row) * lines_of_row(); }
     // What will be loaded has to be in the second-level cache only.
     template <Use kUse>
@@ -63,7 +62,7 @@ class Fetch {
     template <Use kUse>
     [[gnu::always_inline]] void bring_line() {
       bring<kUse>(*row + at);
-      at += kLine;
+      at += kLine<Real>;
       if (at < last) return;
       bring<kUse>(*row + last - 1);  // in which the row ends
       at = first;
@@ -72,9 +71,10 @@ class Fetch {
     // Likewise all lines of a row, by fours.
     [[gnu::always_inline]] void bring_row() {
       const Real* const from = *row++;
-      for (std::int64_t line = first; line < last; line += 4 * kLine)
+      for (std::int64_t line = first; line < last; line += 4 * kLine<Real>)
 #pragma GCC unroll 4
-        for (int number = 0; number < 4; ++number) bring<Use::load>(from + line + number * kLine);
+        for (int number = 0; number < 4; ++number)
+          bring<Use::load>(from + line + number * kLine<Real>);
       bring<Use::load>(from + last - 1);
     }
   };

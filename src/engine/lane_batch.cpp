@@ -27,11 +27,11 @@ bool compete(const RowsOfLanes& rows) {
   return apart > rows.size() / 8;
 }
 
-// To packs.
+// To lines.
 bool are_aligned(const RowsOfLanes& rows) {
   std::uintptr_t bits = 0;
   for (const std::byte* row : rows) bits |= reinterpret_cast<std::uintptr_t>(row);
-  return bits % kPackBytes == 0;
+  return bits % kLineBytes == 0;
 }
 
 LaneStore store_for(const RowsOfLanes& rows, bool streaming) {
@@ -73,7 +73,7 @@ struct LaneBatch<Real>::Rows {
 template <class Real>
 std::int64_t LaneBatch<Real>::scratch_bytes() const {
   return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-         n_ * static_cast<std::int64_t>(2 * sizeof(Pack<Real>) + 3 * sizeof(Real*) +
+         n_ * static_cast<std::int64_t>(2 * sizeof(Line<Real>) + 3 * sizeof(Real*) +
                                         sizeof(Twiddle<Real>) + sizeof(bool));
 }
 
@@ -118,8 +118,8 @@ template <class Real>
 void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
                           const Storing& storing, void* scratch) const {
   auto* const work = static_cast<Column<Real>*>(scratch);
-  auto* const seams = reinterpret_cast<Pack<Real>*>(work + work_columns());
-  const Rows rows = arranged(in, out, storing, seams + 2 * n_);
+  auto* const seams = reinterpret_cast<Real*>(work + work_columns());
+  const Rows rows = arranged(in, out, storing, seams + 2 * n_ * kLine<Real>);
   LanesIn<Real> from{
       .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
   LanesOut<Real> to{.rows = rows.out,
@@ -130,7 +130,7 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                     .in_cache = rows.in_cache,
                     .absent = rows.absent,
                     .absent_rows = rows.absent_rows,
-                    .seam = {.waits = seams, .kept = seams + n_, .opens = true}};
+                    .seam = {.waits = seams, .kept = seams + n_ * kLine<Real>, .opens = true}};
   if (!loading.is_large || loading.in_cache) return run_packs(in, loading, from, to, work);
   const int way = displaced_.next();
   const auto begin = std::chrono::steady_clock::now();
@@ -200,6 +200,7 @@ template <class Real>
 void LaneBatch<Real>::close_seams(const LanesOut<Real>& to, const Column<Real>* work) const {
   const std::int64_t left = 2 * count_ - to.first;
   const auto is_seamed = [&](std::int64_t i) { return to.in_cache == nullptr || !to.in_cache[i]; };
+  const auto kept_of = [&](std::int64_t i) { return to.seam.kept + i * kLine<Real>; };
   const auto end_of = [&](std::int64_t i) { return to.rows[i] + 2 * count_; };
   bool follows = false;  // row k the one before it
   for (std::int64_t k = 0; k < n_; ++k) {
@@ -215,12 +216,12 @@ void LaneBatch<Real>::close_seams(const LanesOut<Real>& to, const Column<Real>* 
       follows = false;
       continue;
     }
-    if (!follows) store_begin(to.rows[i], to.seam.kept[i]);
-    Pack<Real> waits = to.seam.waits[i];
+    if (!follows) store_begin(to.rows[i], kept_of(i));
+    Line<Real> waits = load_line(to.seam.waits + i * kLine<Real>);
     if (left > 0)
       waits = stream_last(to.rows[i] + to.first, multiplied(work[i], to, i), left, waits);
     follows = to.rows[next] == end_of(i) && is_seamed(next);
-    store_end(end_of(i), waits, follows ? &to.seam.kept[next] : nullptr);
+    store_end(end_of(i), waits, follows ? kept_of(next) : nullptr);
   }
 }
 

@@ -2,7 +2,7 @@
 // the vector extensions of GCC and Clang, so that one text serves SSE, AVX, AVX-512 and NEON.
 #pragma once
 
-#if defined(__AVX512F__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -54,13 +54,16 @@ template <class Real>
   std::memcpy(&pack, from, sizeof pack);
   return pack;
 }
-/// Past the cache where the processor can; `to` is aligned to packs then.
+/// Past the cache where the processor can; `to` is aligned to packs then. Only whole lines of the
+/// cache, whose packs follow one another, gain.
 template <class Real>
 [[gnu::always_inline]] inline void stream_pack(Real* to, const Pack<Real>& pack) {
 #if defined(__AVX512F__)
-  __m512i line;
-  std::memcpy(&line, &pack, sizeof line);
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), line);
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)pack);
+#elif defined(__AVX__)
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)pack);
+#elif defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)pack);
 #else
   std::memcpy(to, &pack, sizeof pack);
 #endif
@@ -96,44 +99,39 @@ template <class Real>
   store(high, std::integral_constant<int, kWidth<Real> / 2>{}, lanes);
 }
 
-#if defined(__AVX512F__)
-inline constexpr bool kHasSeams = true;
-
 /// Stores lanes `begin` to `end` (past the last one) of what would lie at `to`. Where that is not
-/// one line, both are stored to, even if one gets nothing.
+/// one line, both may be stored to, even if one gets nothing.
 template <class Real>
 [[gnu::always_inline]] inline void store_part(Real* to, const Pack<Real>& pack, std::int64_t begin,
                                               std::int64_t end) {
+#if defined(__AVX512F__)
   const auto mask = (1U << end) - (1U << begin);
   if constexpr (sizeof(Real) == 4)
     _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), (__m512)pack);
   else
     _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask), (__m512d)pack);
+#else
+  Real lanes[kWidth<Real>];
+  store_pack(lanes, pack);
+  for (std::int64_t i = begin; i < end; ++i) to[i] = lanes[i];
+#endif
 }
 /// Lanes `begin` to `end` (past the last one) of what lies at `from`, and zeros.
 template <class Real>
 [[gnu::always_inline]] inline Pack<Real> load_part(const Real* from, std::int64_t begin,
                                                    std::int64_t end) {
+#if defined(__AVX512F__)
   const auto mask = (1U << end) - (1U << begin);
   if constexpr (sizeof(Real) == 4)
     return (Pack<Real>)_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
   else
     return (Pack<Real>)_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), from);
-}
 #else
-inline constexpr bool kHasSeams = false;
-
-template <class Real>
-inline void store_part(Real* to, const Pack<Real>& pack, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) to[i] = pack[i];
-}
-template <class Real>
-inline Pack<Real> load_part(const Real* from, std::int64_t begin, std::int64_t end) {
-  Pack<Real> pack{};
-  for (std::int64_t i = begin; i < end; ++i) pack[i] = from[i];
-  return pack;
-}
+  Real lanes[kWidth<Real>] = {};
+  for (std::int64_t i = begin; i < end; ++i) lanes[i] = from[i];
+  return load_pack(lanes);
 #endif
+}
 
 /// Complex numbers that follow one another in `low` and `high`, with their parts apart.
 template <class Real>
@@ -159,6 +157,52 @@ template <class Real>
   };
   return {pick(lanes, std::integral_constant<int, 0>{}),
           pick(lanes, std::integral_constant<int, 1>{})};
+}
+
+/// Whether shuffles across the 16-byte parts of a register cost more than those within them. Where
+/// all lanes are treated alike these may lie in the order in which the latter leave them.
+inline constexpr bool kShufflesWithinParts = kPackBytes == 32;
+
+/// As split(), with lanes in that order.
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> split_within(const Pack<Real>& low,
+                                                        const Pack<Real>& high) {
+  if constexpr (!kShufflesWithinParts) return split<Real>(low, high);
+  constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real>>{};
+  constexpr int kPart = 16 / static_cast<int>(sizeof(Real));
+  const auto pick = [&]<int... kLanes>(std::integer_sequence<int, kLanes...>, auto part)
+      WEFT_INLINE {
+    return __builtin_shufflevector(low, high,
+                                   (kLanes / kPart * kPart + 2 * kLanes % kPart + part +
+                                    (2 * (kLanes % kPart) < kPart ? 0 : kWidth<Real>))...);
+  };
+  return {pick(lanes, std::integral_constant<int, 0>{}),
+          pick(lanes, std::integral_constant<int, 1>{})};
+}
+
+/// The inverse of split_within().
+template <class Real>
+[[gnu::always_inline]] inline std::pair<Pack<Real>, Pack<Real>> joined_within(
+    const Column<Real>& column) {
+  if constexpr (!kShufflesWithinParts) return joined<Real>(column);
+  constexpr auto lanes = std::make_integer_sequence<int, kWidth<Real>>{};
+  constexpr int kPart = 16 / static_cast<int>(sizeof(Real));
+  const auto pick = [&]<int... kLanes>(std::integer_sequence<int, kLanes...>, auto half)
+      WEFT_INLINE {
+    return __builtin_shufflevector(column.re, column.im,
+                                   (kLanes / kPart * kPart + kLanes % kPart / 2 + half * kPart / 2 +
+                                    kLanes % 2 * kWidth<Real>)...);
+  };
+  return {pick(lanes, std::integral_constant<int, 0>{}),
+          pick(lanes, std::integral_constant<int, 1>{})};
+}
+
+/// What split() returns, as split_within() does.
+template <class Real>
+[[gnu::always_inline]] inline Column<Real> ordered_within(const Column<Real>& column) {
+  if constexpr (!kShufflesWithinParts) return column;
+  const auto [low, high] = joined<Real>(column);
+  return split_within<Real>(low, high);
 }
 
 /// Turns squares of kSide packs about their diagonal: lane j of pack i changes places with lane i

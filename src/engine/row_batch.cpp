@@ -277,7 +277,7 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
   const auto are_aligned = [&] {
     return transform_.in_squares() && std::ranges::all_of(out, [&](const Piece& piece) {
              const Rows to = rows_of(piece, job.first, job.second, out_.element);
-             return past_line(to.low) == 0 && to.high % kWidth<Real> == 0;
+             return past_line(to.low) == 0 && (kRows == 1 || to.high % kLine<Real> == 0);
            });
   };
   if (out.size() == 1) {

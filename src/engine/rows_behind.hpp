@@ -31,17 +31,17 @@ class RowsBehind {
   template <int kRows, int kReals, int kSteps, int kStep>
   [[gnu::always_inline]] void step() const {
     if (from_ == nullptr) return;
-    constexpr int kLines = kReals / kWidth<Real> + 1;  // of each row, with its ends
+    constexpr int kLines = kReals / kLine<Real> + 1;  // of each row, with its ends
     constexpr int kBegin = kStep * kRows * kLines / kSteps;
     constexpr int kEnd = (kStep + 1) * kRows * kLines / kSteps;
     unrolled<kEnd - kBegin>([&](auto i) WEFT_INLINE {
       constexpr int kRow = (kBegin + i) / kLines;
-      constexpr int kLine = (kBegin + i) % kLines;
+      constexpr int kNumber = (kBegin + i) % kLines;
       Real* const to = to_ + kRow * to_pitch_;
       const std::int64_t past = past_line(to);
-      const std::int64_t at = kLine * kWidth<Real> - past;
-      copy_line(to + at, from_ + kRow * from_pitch_ + at, kLine == 0 ? past : 0,
-                kLine == kLines - 1 ? past : kWidth<Real>);
+      const std::int64_t at = kNumber * kLine<Real> - past;
+      copy_line(to + at, from_ + kRow * from_pitch_ + at, kNumber == 0 ? past : 0,
+                kNumber == kLines - 1 ? past : kLine<Real>);
     });
   }
 

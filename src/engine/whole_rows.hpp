@@ -56,12 +56,12 @@ class WholeRows {
   }
 
   static void stream(Real* to, const Real* from, std::int64_t reals) {
-    constexpr std::int64_t kPack = kWidth<Real>;
+    constexpr std::int64_t kAll = kLine<Real>;
     const std::int64_t past = past_line(to);
     const std::int64_t end = past + reals;
-    for (std::int64_t line = 0; line < end; line += kPack)
+    for (std::int64_t line = 0; line < end; line += kAll)
       copy_line(to - past + line, from - past + line, line == 0 ? past : 0,
-                std::min(kPack, end - line));
+                std::min(kAll, end - line));
   }
 
   Real* rows_;

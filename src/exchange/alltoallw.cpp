@@ -3,6 +3,7 @@
 // goes to or comes from whom. Nothing is packed here; whether MPI packs, and how fast it walks
 // through strided data, is up to it. Pays where an MPI or its network does that well, and where
 // blocks are made of long rows. The types are made with the plan.
+#include "base/cache.hpp"
 #include "base/checked.hpp"
 #include "exchange/collective_exchange.hpp"
 #include "exchange/method_of.hpp"
@@ -115,7 +116,6 @@ class AlltoallwExchange final : public CollectiveExchange {
               "MPI_Ialltoallw");
   }
 
-  static constexpr std::int64_t kLineBytes = 64;
   OwnedType element_;
   DenseArray sent_;
   DenseArray received_;

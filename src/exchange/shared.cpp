@@ -3,12 +3,11 @@
 
 #include <utility>
 
+#include "base/cache.hpp"
 #include "exchange/methods.hpp"
 
 namespace weft {
 namespace {
-
-constexpr std::int64_t kLineBytes = 64;
 
 // The axis of which this exchange brings whole pencils; -1: none that it has to.
 int axis_brought(const ExchangeProblem& problem) {

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/cache.hpp"
+
 namespace weft {
 
 namespace {
 
-constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kAliasBytes =
     4096;  // addresses so far apart compete for the same few lines of a cache
 constexpr std::int64_t kShortBytes = 256;

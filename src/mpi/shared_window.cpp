@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "base/cache.hpp"
 #include "base/checked.hpp"
 #include "mpi/shared_memory.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kLineBytes = 64;  // of the caches
 constexpr std::int64_t kCounterBytes = kLineBytes;
 /// About what it takes to fall asleep and to be woken on a virtual machine, whose idle processors
 /// are given back to the host.

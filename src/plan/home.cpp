@@ -205,12 +205,11 @@ std::optional<Home> home_in_elements(const UserSide& side, int rank, const Box& 
 
 std::optional<View> home_at_end(const Area& result, const Box& own, const std::vector<int>& order,
                                 const Arrangement& slice, std::int64_t element_bytes) {
-  constexpr std::int64_t kLine = 64;
   const int axis = order.front();
   Area home{{result.view.slot, 0, own, slice.strides}, element_bytes};
   home.view.strides[axis] = slice.elements;
   const std::int64_t before = result.span_bytes() - home.span_bytes();
-  home.view.offset_bytes = result.view.offset_bytes + before / kLine * kLine;
+  home.view.offset_bytes = result.view.offset_bytes + before / kLineBytes * kLineBytes;
   std::vector<bool> inside(order.size(), true);
   inside[static_cast<std::size_t>(axis)] = false;
   if (before < 0 || !may_overwrite_in_order(home, result, inside, {axis})) return std::nullopt;

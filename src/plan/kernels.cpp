@@ -8,9 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#ifdef __AVX512F__
-#include <immintrin.h>
-#endif
+#include "engine/line.hpp"
 
 namespace weft {
 
@@ -35,39 +33,18 @@ inline void copy_cached(Real* target, const Real* source, std::int64_t count, Re
   }
 }
 
-#ifdef __AVX512F__
-template <bool kScaled>
-inline __m512i scaled_line(const double* source, double factor) {
-  __m512d line = _mm512_loadu_pd(source);
-  if constexpr (kScaled) line = _mm512_mul_pd(line, _mm512_set1_pd(factor));
-  return _mm512_castpd_si512(line);
-}
-template <bool kScaled>
-inline __m512i scaled_line(const float* source, float factor) {
-  __m512 line = _mm512_loadu_ps(source);
-  if constexpr (kScaled) line = _mm512_mul_ps(line, _mm512_set1_ps(factor));
-  return _mm512_castps_si512(line);
-}
-
 template <class Real, bool kScaled>
 inline void copy_streaming(Real* target, const Real* source, std::int64_t count, Real factor) {
-  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Real));
-  const auto misaligned =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % 64 / sizeof(Real));
-  const std::int64_t head = std::min(count, (kLine - misaligned) % kLine);
+  const std::int64_t head = std::min(count, (kLine<Real> - past_line(target)) % kLine<Real>);
   copy_cached<Real, kScaled>(target, source, head, factor);
   std::int64_t i = head;
-  for (; i + kLine <= count; i += kLine)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(target + i),
-                        scaled_line<kScaled>(source + i, factor));
+  for (; i + kLine<Real> <= count; i += kLine<Real>)
+    for (std::int64_t lane = i; lane < i + kLine<Real>; lane += kWidth<Real>) {
+      const Pack<Real> pack = load_pack(source + lane);
+      stream_pack<Real>(target + lane, kScaled ? pack * factor : pack);
+    }
   copy_cached<Real, kScaled>(target + i, source + i, count - i, factor);
 }
-#else
-template <class Real, bool kScaled>
-inline void copy_streaming(Real* target, const Real* source, std::int64_t count, Real factor) {
-  copy_cached<Real, kScaled>(target, source, count, factor);
-}
-#endif
 
 template <class T, bool kScaled, StoreMode kMode>
 void copy_runs(T* target, const T* source, const CopyJob& job, typename RealOf<T>::type factor) {
@@ -143,7 +120,7 @@ CopyFunction copy_function(Element element, bool scaled, StoreMode mode) {
 }
 
 void finish_streaming() {
-#ifdef __AVX512F__
+#ifdef __SSE2__
   _mm_sfence();
 #endif
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cache.hpp"
 #include "plan/home_behind_sends.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/place_in_real.hpp"
@@ -181,14 +182,14 @@ class Builder {
   }
 
   Ports work_ports(const std::vector<Box>& boxes, const Element& element) {
-    constexpr std::int64_t kLine = 64;
     const std::int64_t bytes = element.bytes();
     Ports ports;
     std::int64_t end = 0;
     for (const Box& box : boxes) {
       const Arrangement arrangement = spread_planes(box.extents(), order_, bytes);
       ports.push_back({View{kSlotWork, end, box, arrangement.strides}, 0, -1});
-      if (!box.empty()) end += (arrangement.elements * bytes + kLine - 1) / kLine * kLine;
+      if (!box.empty())
+        end += (arrangement.elements * bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     }
     program_.work_bytes = std::max(program_.work_bytes, end);
     return ports;

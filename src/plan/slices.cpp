@@ -9,11 +9,7 @@
 
 namespace weft {
 
-namespace {
-
-constexpr std::int64_t kLine = 64;  // bytes of the cache's
-
-}  // namespace
+namespace {}  // namespace
 
 bool stay_in_second_level(std::int64_t bytes) {
   return bytes <= second_level_cache_bytes() * 5 / 8;
@@ -34,9 +30,9 @@ bool are_large_slices(std::int64_t bytes) {
 bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std::int64_t bytes) {
   constexpr std::int64_t kSmall = 96 * 1024;
   const auto is_on_lines = [&](const Port& port) {
-    bool on_lines = port.view.offset_bytes % kLine == 0;
+    bool on_lines = port.view.offset_bytes % kLineBytes == 0;
     for (const std::int64_t stride : port.view.strides)
-      on_lines &= stride == 1 || stride * element_bytes % kLine == 0;
+      on_lines &= stride == 1 || stride * element_bytes % kLineBytes == 0;
     return on_lines;
   };
   if (!stay_in_second_level(bytes)) return false;
@@ -75,9 +71,9 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
     strides[*axis] = stride;
     stride *= std::max<std::int64_t>(1, box.extent(*axis));
     if (axis != order.rbegin()) continue;
-    const std::int64_t lines = (stride * bytes + kLine - 1) / kLine;
+    const std::int64_t lines = (stride * bytes + kLineBytes - 1) / kLineBytes;
     const std::int64_t rows = box.extent(*std::next(axis));
-    stride = lines_to_next_row(lines, rows, first_level_cache_bytes()) * kLine / bytes;
+    stride = lines_to_next_row(lines, rows, first_level_cache_bytes()) * kLineBytes / bytes;
   }
   if (box.empty()) stride = 0;
   const std::int64_t slice_bytes = stride * bytes;

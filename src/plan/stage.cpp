@@ -12,7 +12,6 @@ namespace weft {
 
 namespace {
 
-constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kTileBytes = 256 * 1024;  // some of a core's L2 (best of 64 to 512)
 constexpr std::int64_t kMostLanes = 64;
 

@@ -221,10 +221,9 @@ std::int64_t Stage::rows_ahead() const noexcept {
 // another, the lanes after them would only be held up: 200^3 forward 6.2 -> 6.7.)
 Ahead Stage::ahead_of(std::int64_t slice, const Call& call, std::span<std::byte*> memory) const {
   constexpr std::int64_t kPieceBytes = 512;  // that lanes are loaded in
-  constexpr std::int64_t kLine = 64;
   const auto number = static_cast<std::size_t>(slice);
   const std::int64_t first = tiling_.first_of_slice[number];
-  const std::int64_t room = second_level_cache_bytes() / 2 / spec_.n / kLine * kLine;
+  const std::int64_t room = second_level_cache_bytes() / 2 / spec_.n / kLineBytes * kLineBytes;
   if (rows_ahead() == 0 || first == tiling_.first_of_slice[number + 1] || room < kPieceBytes)
     return {};
   const Tile& tile = tiling_.tiles[static_cast<std::size_t>(first)];

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/cache.hpp"
+
 namespace weft {
 
 namespace {
-
-constexpr std::int64_t kLineBytes = 64;
 
 // Borders of the blocks along each axis but the transformed one. Example: blocks [0,5) and [5,9)
 // give {0, 5, 9}.
