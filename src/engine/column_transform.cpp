@@ -19,10 +19,14 @@ constexpr std::int64_t kBlockBytes = 32 * 1024;
 /// -> 11.4 ms).
 constexpr std::int64_t kStreamedBlockBytes = 8 * 1024;
 
-/// Memory likes long pieces, so up to four packs of lanes that lie side by side go through the last
-/// pass together, and what the next call will load is fetched meanwhile, if all that takes no more
-/// than this: a core's L2. Longer signals go in twos. (A pass over memory, 2 ranks: n = 256 17 ->
-/// 8.5 ms, 4096 19 -> 11.)
+/// Packs of lanes that lie side by side are counted by so many as take two lines of a row, which is
+/// one pack where a register has a line. (Zen 3, where four times one pack took a line of each row:
+/// c2c, 1 rank with 2 threads, axis 0: 256^3 74 -> 47 ms, 2 ranks 55 -> 50, 128^3 6.0 -> 5.0.)
+constexpr int kPair = kPacksOfLine;
+
+/// Memory likes long pieces, so up to four of these go through the last pass together, and what the
+/// next call will load is fetched meanwhile, if all that takes no more than this: a core's L2.
+/// Longer signals go in twos. (A pass over memory, 2 ranks: n = 256 17 -> 8.5 ms, 4096 19 -> 11.)
 constexpr std::int64_t kFetchedBytes = 1024 * 1024;
 
 /// But rows that compete for the same few lines of the cache do so for each line of a piece: if
@@ -34,7 +38,7 @@ constexpr std::int64_t kCompetingBytes = 32 * 1024;
 /// large second-level cache (2 ranks of a Granite Rapids Xeon, axis 0: 256^3 c2c backward single
 /// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place they gain nothing, and into a slice they
 /// lose 7 %.
-constexpr int kWidePacks = 8;
+constexpr int kWidePacks = 8 * kPair;
 
 /// More rows than this that compete would displace one another if they were fetched during the call
 /// before (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11
@@ -45,7 +49,7 @@ constexpr std::int64_t kMostCompeting = 256;
 /// row. What was fetched but competes has left the second-level cache again, for the third: it is
 /// fetched once more, a butterfly before it is loaded (c2c in place, 1 rank with 2 threads,
 /// medians: 256^3 55 -> 50 ms, 128^3 5.4 -> 4.9; rows that do not compete would take 2 % longer).
-constexpr std::int64_t kPacksAhead = 4;
+constexpr std::int64_t kPacksAhead = 4 * kPair;
 constexpr std::int64_t kButterfliesAgain = 1;
 
 /// A prime factor up to this is a pass of its own.
@@ -240,7 +244,7 @@ int ColumnTransform<Real>::most_packs() const noexcept {
 template <class Real>
 int ColumnTransform<Real>::usual_packs() const noexcept {
   if (!loads_and_stores()) return 1;
-  return fit(4) ? 4 : 2;
+  return fit(4 * kPair) ? 4 * kPair : 2 * kPair;
 }
 
 template <class Real>
@@ -253,9 +257,9 @@ int ColumnTransform<Real>::packs_for(const LanesIn<Real>& in,
                                      const LanesOut<Real>& out) const noexcept {
   const bool is_streamed = out.store != LaneStore::cached;
   if (is_streamed && wide_packs_ > 0 && !would_displace(in.compete)) return wide_packs_;
-  const bool two = (in.compete || out.compete) && 4 * pack_bytes() > kCompetingBytes &&
+  const bool two = (in.compete || out.compete) && 4 * kPair * pack_bytes() > kCompetingBytes &&
                    !would_displace(in.compete) && !(in.compete && in.displaced);
-  return two ? std::min(usual_packs(), 2) : usual_packs();
+  return two ? std::min(usual_packs(), 2 * kPair) : usual_packs();
 }
 
 // A line with each point that a pass loads from `work`, but a third, or what these leave, while a

@@ -150,8 +150,9 @@ void LaneBatch<Real>::run_packs(const RowsOfLanes& in, const Loading& loading, L
                                 LanesOut<Real> to, Column<Real>* work) const {
   constexpr std::int64_t kPack = kWidth<Real>;
   // Long pieces are for memory, also where all is stored by way of the cache.
-  const bool one_pack = loading.in_cache && kHasSeams;
-  const int packs = one_pack ? 1 : transform_->packs_for(from, to);
+  const bool are_short = loading.in_cache && kHasSeams;
+  const int packs = are_short ? std::min(kPacksOfLine, transform_->most_packs())
+                              : transform_->packs_for(from, to);
   const std::int64_t together = kPack * packs;
   const auto* const rows_of_next = reinterpret_cast<const Real* const*>(loading.next.data());
   const std::int64_t lanes_of_next = loading.next.empty() ? 0 : together;

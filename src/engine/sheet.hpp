@@ -28,8 +28,7 @@ inline bool is_rows(const Sheet<Real>& sheet, int width) {
   return sheet.stride == 1 && sheet.signals == width;
 }
 
-/// Stores of rows, a pack of each at a time, past the cache and wherever they lie. Where a line has
-/// several packs they wait for the last one of it.
+/// Stores of rows, a line of each at a time, past the cache and wherever they lie.
 template <class Real>
 class RowStream {
  public:
@@ -37,47 +36,27 @@ class RowStream {
   RowStream(Real* base, std::int64_t pitch) : base_(base), to_(base), pitch_(pitch) {}
 
   [[gnu::always_inline]] void put(const Pack<Real>* packs) {
-    if constexpr (kPacksOfLine == 1) {
-      put_lines([&](int i) WEFT_INLINE { return Line<Real>{packs[i]}; });
-    } else {
-      for (int i = 0; i < kWidth<Real>; ++i) store_pack(lines_[i] + filled_, packs[i]);
-      filled_ += kWidth<Real>;
-      if (filled_ < kLine<Real>) return;
-      filled_ = 0;
-      put_lines([&](int i) WEFT_INLINE { return load_line(lines_[i]); });
-    }
+    const Seam<Real> seam{waits_[0], kept_[0], to_ == base_};
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth<Real>; ++i)
+      stream_seamed(to_ + i * pitch_, Line<Real>{packs[i]}, seam, i);
+    to_ += kLine<Real>;
   }
 
   void close() {
-    const bool follow = to_ + filled_ == base_ + pitch_;  // the rows one another
+    if (to_ == base_) return;
+    const bool follow = to_ == base_ + pitch_;  // the rows one another
     for (int i = 0; i < kWidth<Real>; ++i) {
-      Real* const to = to_ + i * pitch_;
-      if (to_ == base_) {
-        std::copy_n(lines_[i], filled_, to);
-        continue;
-      }
-      Line<Real> waits = load_line(waits_[i]);
-      if (filled_ > 0) waits = stream_last(to, load_line(lines_[i]), filled_, waits);
       if (i == 0 || !follow) store_begin(base_ + i * pitch_, kept_[i]);
       const bool is_followed = follow && i + 1 < kWidth<Real>;
-      store_end(to + filled_, waits, is_followed ? kept_[i + 1] : nullptr);
+      store_end(to_ + i * pitch_, load_line(waits_[i]), is_followed ? kept_[i + 1] : nullptr);
     }
   }
 
  private:
-  template <class LineOf>
-  [[gnu::always_inline]] void put_lines(LineOf line_of) {
-    const Seam<Real> seam{waits_[0], kept_[0], to_ == base_};
-#pragma GCC unroll 16
-    for (int i = 0; i < kWidth<Real>; ++i) stream_seamed(to_ + i * pitch_, line_of(i), seam, i);
-    to_ += kLine<Real>;
-  }
-
   Real* base_;
   Real* to_;
   std::int64_t pitch_;
-  std::int64_t filled_ = 0;  // reals of each of
-  Real lines_[kWidth<Real>][kLine<Real>];
   Real waits_[kWidth<Real>][kLine<Real>];
   Real kept_[kWidth<Real>][kLine<Real>];
 };
@@ -116,21 +95,24 @@ void read_complex(const Sheet<const Real>& sheet, std::int64_t points, Put put) 
 }
 
 /// Runs `squares` with what stores a pack of each row, at element j; `parts` are reals per element.
+/// Where that is a half of a line, rows do not go past the cache (256^3 r2c backward on 2 ranks of
+/// a Zen 3, the pass that ends with rows: 45 -> 53 ms).
 template <class Real, class Squares>
 [[gnu::always_inline]] inline void store_squares(const Sheet<Real>& sheet, std::int64_t parts,
                                                  bool streaming, const std::int64_t& j,
                                                  Squares squares) {
-  if (streaming && kHasSeams) {
-    RowStream<Real> stream(sheet.base, parts * sheet.distance);
-    squares([&](const Pack<Real>* square) WEFT_INLINE { stream.put(square); });
-    stream.close();
-  } else {
-    squares([&](const Pack<Real>* square) WEFT_INLINE {
-#pragma GCC unroll 16
-      for (int i = 0; i < kWidth<Real>; ++i)
-        store_pack(sheet.base + parts * (j + i * sheet.distance), square[i]);
-    });
+  if constexpr (kHasSeams && kPacksOfLine == 1) {
+    if (streaming) {
+      RowStream<Real> stream(sheet.base, parts * sheet.distance);
+      squares([&](const Pack<Real>* square) WEFT_INLINE { stream.put(square); });
+      return stream.close();
+    }
   }
+  squares([&](const Pack<Real>* square) WEFT_INLINE {
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth<Real>; ++i)
+      store_pack(sheet.base + parts * (j + i * sheet.distance), square[i]);
+  });
 }
 
 /// Stores get(j) as element j of the signals, for each of `points` complex elements.
