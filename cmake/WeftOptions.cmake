@@ -14,6 +14,8 @@ set(WEFT_SANITIZE OFF CACHE STRING "OFF, address (with undefined behaviour) or t
 set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS OFF address thread)
 
 option(WEFT_NATIVE "Compile the library for this machine's CPU (-march=native); OFF for packages" ON)
+set(WEFT_TEST_INSTRUCTIONS x86-64-v3 CACHE STRING
+  "-march for which the engine weft is tested too, beside the library's own; a list, such as x86-64-v3;x86-64")
 option(WEFT_WERROR "Warnings are errors" OFF)
 option(WEFT_HDF5 "Let the command read and write HDF5, when a parallel HDF5 is found" ON)
 
@@ -65,17 +67,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 
 # For the library's own sources: fused multiply-add, complex products without the rescue of infinities
-# of C99 Annex G (a function call each), sqrt without errno, and this machine's vector instructions.
+# of C99 Annex G (a function call each), sqrt without errno; and this machine's vector instructions.
 include(CheckCXXCompilerFlag)
+add_library(weft_arithmetic_flags INTERFACE)
 add_library(weft_kernel_flags INTERFACE)
-set(weft_flags -ffp-contract=fast -fcx-limited-range -fno-math-errno)
-if(WEFT_NATIVE)
-  list(APPEND weft_flags -march=native)
-endif()
-foreach(flag IN LISTS weft_flags)
+target_link_libraries(weft_kernel_flags INTERFACE weft_arithmetic_flags)
+function(weft_flag_of target flag)
   string(MAKE_C_IDENTIFIER "WEFT_CXX${flag}" known)
   check_cxx_compiler_flag(${flag} ${known})
   if(${known})
-    target_compile_options(weft_kernel_flags INTERFACE ${flag})
+    target_compile_options(${target} INTERFACE ${flag})
   endif()
+endfunction()
+foreach(flag -ffp-contract=fast -fcx-limited-range -fno-math-errno)
+  weft_flag_of(weft_arithmetic_flags ${flag})
 endforeach()
+if(WEFT_NATIVE)
+  weft_flag_of(weft_kernel_flags -march=native)
+endif()

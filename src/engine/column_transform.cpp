@@ -36,13 +36,12 @@ constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
 /// So many packs where stores go past the cache, if their columns take no more than an eighth of a
 /// large second-level cache (2 ranks of a Granite Rapids Xeon, axis 0: 256^3 c2c backward single
-/// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place they gain nothing, and into a slice they
-/// lose 7 %.
+/// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place, or into a slice, they gain nothing.
 constexpr int kWidePacks = 8 * kPair;
 
-/// More rows than this that compete would displace one another if they were fetched during the call
-/// before (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11
-/// -> 13).
+/// More rows that compete would displace one another if they were fetched during the call before
+/// (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11 ->
+/// 13).
 constexpr std::int64_t kMostCompeting = 256;
 
 /// What is not fetched during the call before is fetched so many packs before it is loaded, row by
@@ -75,8 +74,7 @@ template <int kRows, int kReals, class Real>
   });
 }
 
-// The results of a butterfly go `step` apart, all but the first times a twiddle each, if there are
-// any.
+// The results of a butterfly go `step` apart, all but the first times a twiddle, if there are any.
 template <int kRadix, class Real>
 [[gnu::always_inline]] inline void store_turned(const Column<Real>* x,
                                                 const Twiddle<Real>* twiddles, Column<Real>* to,
