@@ -107,17 +107,14 @@ template <class Real, LaneStore kStore>
     stream_pack(to + kWidth<Real>, high);
   }
 }
-template <class Real>
-[[gnu::always_inline]] inline Column<Real> exchanged(const Column<Real>& value) {
-  return {value.im, value.re};
-}
 
 }  // namespace
 
 template <class Real>
 ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_(n) {
   if (largest_prime_factor(n) > kLargestPass) {
-    make_chirp();
+    chirp_ = std::make_unique<Chirp<Real>>(n);
+    spare_columns_ = chirp_->spare_columns();
     find_order(direction);
     return;
   }
@@ -134,48 +131,6 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
   if (loads_and_stores() && has_large_second_level_cache() &&
       kWidePacks * pack_bytes() <= second_level_cache_bytes() / 8)
     wide_packs_ = kWidePacks;
-}
-
-template <class Real>
-void ColumnTransform<Real>::make_chirp() {
-  std::int64_t m = 2 * n_ - 1;
-  while (largest_prime_factor(m) > 7) ++m;
-  chirp_.transform = std::make_unique<ColumnTransform>(m, Direction::forward);
-  spare_columns_ = 2 * chirp_.transform->work_columns();
-  std::vector<Column<Real>> inverse(static_cast<std::size_t>(chirp_.transform->work_columns()));
-  for (std::int64_t j = 0; j < n_; ++j) {
-    const Twiddle<Real> factor = root<Real>(j * j, 2 * n_);
-    chirp_.factors.push_back(factor);
-    for (const std::int64_t at : {j, (m - j) % m}) {
-      inverse[static_cast<std::size_t>(at)].re[0] = factor.re;
-      inverse[static_cast<std::size_t>(at)].im[0] = -factor.im;
-    }
-  }
-  chirp_.transform->run(inverse.data());
-  for (std::int64_t k = 0; k < m; ++k) {
-    const auto at = static_cast<std::size_t>(chirp_.transform->position(k));
-    chirp_.filter.push_back(
-        {inverse[at].re[0] / static_cast<Real>(m), inverse[at].im[0] / static_cast<Real>(m)});
-  }
-}
-
-template <class Real>
-void ColumnTransform<Real>::run_chirp(Column<Real>* work) const {
-  const ColumnTransform& transform = *chirp_.transform;
-  Column<Real>* const first = work + n_;
-  Column<Real>* const second = first + transform.work_columns();
-  for (std::int64_t j = 0; j < n_; ++j)
-    first[j] = work[j] * chirp_.factors[static_cast<std::size_t>(j)];
-  std::fill(first + n_, first + transform.n(), Column<Real>{});
-  transform.run(first);
-  // Parts change places, so that the next transform is the inverse one.
-  for (std::int64_t k = 0; k < transform.n(); ++k)
-    second[k] =
-        exchanged(first[transform.position(k)] * chirp_.filter[static_cast<std::size_t>(k)]);
-  transform.run(second);
-  for (std::int64_t k = 0; k < n_; ++k)
-    work[k] =
-        exchanged(second[transform.position(k)]) * chirp_.factors[static_cast<std::size_t>(k)];
 }
 
 template <class Real>
@@ -215,7 +170,7 @@ void ColumnTransform<Real>::find_order(Direction direction) {
   frequencies_.resize(static_cast<std::size_t>(n_));
   for (std::int64_t k = 0; k < n_; ++k) {
     std::int64_t rest = k;
-    std::int64_t position = chirp_.transform ? k : 0;
+    std::int64_t position = chirp_ ? k : 0;
     for (const Pass& pass : passes_) {
       position += rest % pass.radix * (pass.length / pass.radix);
       rest /= pass.radix;
@@ -293,9 +248,9 @@ void ColumnTransform<Real>::run(const Call& call) const {
   for (std::int64_t j = 0; in.rows != nullptr && !loads() && j < n_; ++j)
     call.work[j] = to_lanes ? load_lanes<LaneOrder::any>(in.rows + j, in.first, in.high)
                             : load_lanes<LaneOrder::natural>(in.rows + j, in.first, in.high);
-  for (std::int64_t j = 0; in.rows == nullptr && to_lanes && j < n_; ++j)
-    call.work[j] = ordered_within(call.work[j]);
-  if (chirp_.transform) run_chirp(call.work);
+  if (kShufflesWithinParts && in.rows == nullptr && to_lanes)
+    std::transform(call.work, call.work + n_, call.work, ordered_within<Real>);
+  if (chirp_) chirp_->run(call.work);
   if (!passes_.empty()) descend(0, call.work, call);
   if (call.out.rows != nullptr && !loads_and_stores()) store_all(call.work, call.out);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/butterfly.hpp"
+#include "engine/chirp.hpp"
 #include "engine/fetch.hpp"
 #include "engine/seam.hpp"
 #include "weft/kinds.hpp"
@@ -155,19 +156,9 @@ class ColumnTransform {
                            const Call& call) const;
   void store_all(const Column<Real>* work, const LanesOut<Real>& out) const;
   void descend(std::size_t first, Column<Real>* data, const Call& call) const;
-  void make_chirp();
-  void run_chirp(Column<Real>* work) const;
-
-  // x convolved with a chirp, on a length that is easy to transform (Bluestein, IEEE Trans. Audio
-  // Electroacoust. 18, 1970, equation 5).
-  struct Chirp {
-    std::unique_ptr<ColumnTransform> transform;
-    std::vector<Twiddle<Real>> factors;  // exp(-pi i j^2 / n)
-    std::vector<Twiddle<Real>> filter;   // transform of the inverse factors, divided by its length
-  };
 
   std::int64_t n_;
-  Chirp chirp_;
+  std::unique_ptr<Chirp<Real>> chirp_;  // does all, where there are no passes
   std::int64_t spare_columns_ = 0;
   std::int64_t points_of_passes_ = 0;  // of those that are unrolled
   int wide_packs_ = 0;  // more than the usual ones, for stores past the cache; 0: they do not suit
