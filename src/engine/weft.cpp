@@ -107,10 +107,16 @@ class WeftBatch : public Batch {
     Column<Real>* work;
   };
 
-  // Those whose columns are transformed together.
+  // Those whose columns are transformed together. Pairs round together, so real signals that are no
+  // more than a line of the cache has reals are done without others, on every processor: results
+  // of a few rows then do not depend on the chunk that they come in.
   std::int64_t signals_at_once() const {
-    const bool in_pairs = spec_.kind != BatchKind::c2c && !in_halves_;
+    const bool in_pairs = spec_.kind != BatchKind::c2c && !in_halves_ && spec_.count > kLine<Real>;
     return kWidth<Real> * (in_pairs ? 2 : 1);
+  }
+  // The first of those that are the imaginary parts, or none.
+  std::int64_t second_of(const Job& job) const {
+    return signals_at_once() > kWidth<Real> ? job.first + kWidth<Real> : spec_.count;
   }
 
   // True for rows that lie in the cache when they are stored, since they are stored where they were
@@ -279,13 +285,13 @@ class WeftBatch : public Batch {
   // z = a + i b has Z[k] = A[k] + i B[k], and the conjugate of Z[n - k] is A[k] - i B[k].
   void run_r2c_in_pairs(const Job& job) const {
     Column<Real>* const work = job.work;
-    const std::int64_t second = job.first + kWidth<Real>;
+    const std::int64_t second = second_of(job);
     const Real half = job.factor / 2;
     read_real(job, job.first,
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].re = pack; });
     read_real(job, second,
               [&](std::int64_t j, const Pack<Real>& pack) WEFT_INLINE { work[j].im = pack; });
-    transform(job, 2 * kWidth<Real>, 1);
+    transform(job, signals_at_once(), 1);
     const auto mirrored = [&](std::int64_t k) WEFT_INLINE -> const Column<Real>& {
       return work[transform_.position(k == 0 ? 0 : spec_.n - k)];
     };
@@ -305,7 +311,7 @@ class WeftBatch : public Batch {
   // are not there at k = 0 and k = n / 2.
   void run_c2r_in_pairs(const Job& job) const {
     Column<Real>* const work = job.work;
-    const std::int64_t second = job.first + kWidth<Real>;
+    const std::int64_t second = second_of(job);
     const auto is_real = [&](std::int64_t k) WEFT_INLINE { return k == 0 || 2 * k == spec_.n; };
     read_complex(job, job.first, [&](std::int64_t k, const Column<Real>& a) WEFT_INLINE {
       const Pack<Real> zero{};
@@ -325,7 +331,7 @@ class WeftBatch : public Batch {
         other = {other.re + b.im, other.im + b.re};
       }
     });
-    transform(job, 2 * kWidth<Real>, 2);
+    transform(job, signals_at_once(), 2);
     write_real(job, job.first,
                [&](std::int64_t j) WEFT_INLINE { return work[transform_.position(j)].re; });
     write_real(job, second,
