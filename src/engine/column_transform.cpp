@@ -36,12 +36,13 @@ constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
 /// So many packs where stores go past the cache, if their columns take no more than an eighth of a
 /// large second-level cache (2 ranks of a Granite Rapids Xeon, axis 0: 256^3 c2c backward single
-/// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place, or into a slice, they gain nothing.
+/// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place they gain nothing, and into a slice they
+/// lose 7 %.
 constexpr int kWidePacks = 8 * kPair;
 
-/// More rows that compete would displace one another if they were fetched during the call before
-/// (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11 ->
-/// 13).
+/// More rows than this that compete would displace one another if they were fetched during the call
+/// before (a pass on 1 rank with 2 threads: 512 x 256^2 45 -> 27 ms, 512^3 132 -> 101, but 256^3 11
+/// -> 13).
 constexpr std::int64_t kMostCompeting = 256;
 
 /// What is not fetched during the call before is fetched so many packs before it is loaded, row by

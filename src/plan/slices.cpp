@@ -9,8 +9,6 @@
 
 namespace weft {
 
-namespace {}  // namespace
-
 bool stay_in_second_level(std::int64_t bytes) {
   return bytes <= second_level_cache_bytes() * 5 / 8;
 }
