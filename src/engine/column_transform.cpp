@@ -34,10 +34,12 @@ constexpr std::int64_t kFetchedBytes = 1024 * 1024;
 /// 23 ms, two 13, three 16, four 16).
 constexpr std::int64_t kCompetingBytes = 32 * 1024;
 
-/// So many packs where stores go past the cache, if their columns take no more than an eighth of a
-/// large second-level cache (2 ranks of a Granite Rapids Xeon, axis 0: 256^3 c2c backward single
-/// 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2). In place they gain nothing, and into a slice they
-/// lose 7 %.
+/// Or so many at once, if their columns take no more than half of the second-level cache: whether
+/// that is faster depends on the machine. (2 ranks of a Granite Rapids Xeon, axis 0, past the
+/// cache: 256^3 c2c backward single 11.0 -> 9.4 ms, r2c forward 11.1 -> 10.2, but in place nothing,
+/// and into a slice 7 % slower. A Cascade Lake Xeon: 256^3 c2c 42.4 / 50.8 -> 36.1 / 46.5 ms, in
+/// place on 1 rank with 2 threads 40 -> 34, 128^3 4.8 / 5.9 -> 3.9 / 4.9, but the fused pass 56.5
+/// -> 59.9.)
 constexpr int kWidePacks = 8 * kPair;
 
 /// More rows than this that compete would displace one another if they were fetched during the call
@@ -129,8 +131,7 @@ ColumnTransform<Real>::ColumnTransform(std::int64_t n, Direction direction) : n_
   find_order(direction);
   for (const Pass& pass : passes_) points_of_passes_ += pass.load[0] != nullptr ? n : 0;
   for (Pass& pass : passes_) pass.spare = n_;
-  if (loads_and_stores() && has_large_second_level_cache() &&
-      kWidePacks * pack_bytes() <= second_level_cache_bytes() / 8)
+  if (loads_and_stores() && 2 * kWidePacks * pack_bytes() <= second_level_cache_bytes())
     wide_packs_ = kWidePacks;
 }
 
@@ -209,8 +210,6 @@ bool ColumnTransform<Real>::would_displace(bool in_competes) const {
 template <class Real>
 int ColumnTransform<Real>::packs_for(const LanesIn<Real>& in,
                                      const LanesOut<Real>& out) const noexcept {
-  const bool is_streamed = out.store != LaneStore::cached;
-  if (is_streamed && wide_packs_ > 0 && !would_displace(in.compete)) return wide_packs_;
   const bool two = (in.compete || out.compete) && 4 * kPair * pack_bytes() > kCompetingBytes &&
                    !would_displace(in.compete) && !(in.compete && in.displaced);
   return two ? std::min(usual_packs(), 2 * kPair) : usual_packs();

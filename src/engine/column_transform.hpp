@@ -97,8 +97,10 @@ class ColumnTransform {
   /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
-  /// With how many packs at once memory is used best.
+  /// With how many packs at once memory is used best; where wide_packs() is not 0, that may be
+  /// better still.
   int packs_for(const LanesIn<Real>& in, const LanesOut<Real>& out) const noexcept;
+  int wide_packs() const noexcept { return wide_packs_; }
   int most_packs() const noexcept;
   /// True when rows are still in the cache when they are stored where they were loaded.
   bool keeps_rows() const noexcept { return fit(most_packs()); }
@@ -161,7 +163,7 @@ class ColumnTransform {
   std::unique_ptr<Chirp<Real>> chirp_;  // does all, where there are no passes
   std::int64_t spare_columns_ = 0;
   std::int64_t points_of_passes_ = 0;  // of those that are unrolled
-  int wide_packs_ = 0;  // more than the usual ones, for stores past the cache; 0: they do not suit
+  int wide_packs_ = 0;                 // more than the usual ones; 0: they do not suit
   std::vector<Pass> passes_;
   std::vector<std::int64_t> positions_;    // of each frequency
   std::vector<std::int64_t> frequencies_;  // of each position

@@ -110,10 +110,10 @@ auto LaneBatch<Real>::arranged(const RowsOfLanes& in, const RowsOfLanes& out,
 // displaced, or fetching it has held up that call: then it is fetched shortly before it is loaded.
 // Rows in place that compete are likewise kept in the cache until they are stored, or have left it
 // long before, by where the system has put their pages. Which it is shows only in how long they
-// take. (256^3 c2c in place, 1 rank with 2 threads of a Granite Rapids Xeon, a pass: 15 to 29 ms as
-// if they were kept, 23 as if they were displaced. 2 ranks, r2c, fetched before and shortly before:
-// axis 0 10.9 and 9.3 ms, backward 11.7 and 9.7; 384^3 42 and 35, the pass of axes 1 and 2 69 and
-// 59; but 1 rank with 2 threads 9.8 and 11.2.)
+// take, and so does how many packs are best at once. (256^3 c2c in place, 1 rank with 2 threads of
+// a Granite Rapids Xeon, a pass: 15 to 29 ms as if they were kept, 23 as if they were displaced. 2
+// ranks, r2c, fetched before and shortly before: axis 0 10.9 and 9.3 ms, backward 11.7 and 9.7;
+// 384^3 42 and 35, the pass of axes 1 and 2 69 and 59; but 1 rank with 2 threads 9.8 and 11.2.)
 template <class Real>
 void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
                           const Storing& storing, void* scratch) const {
@@ -131,28 +131,35 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                     .absent = rows.absent,
                     .absent_rows = rows.absent_rows,
                     .seam = {.waits = seams, .kept = seams + n_ * kLine<Real>, .opens = true}};
-  if (!loading.is_large || loading.in_cache) return run_packs(in, loading, from, to, work);
-  const int way = displaced_.next();
+  if (!loading.is_large || loading.in_cache)
+    return run_packs(in, loading, packs_for(from, to, loading, {}), from, to, work);
+  const int number = ways_.next();
+  const Way way{.displaced = number % 2 == 1, .wide = number / 2 == 1};
   const auto begin = std::chrono::steady_clock::now();
-  if (way == 1) from.displaced = true;
-  if (way == 1 && from.compete && rows.on_the_spot && kHasSeams && !from.ends_inside_lines) {
+  from.displaced = way.displaced;
+  if (way.displaced && from.compete && rows.on_the_spot && kHasSeams && !from.ends_inside_lines) {
     to.store = LaneStore::streamed;
     to.in_cache = nullptr;
   }
-  run_packs(in, loading, from, to, work);
+  run_packs(in, loading, packs_for(from, to, loading, way), from, to, work);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  displaced_.note(way, taken.count());
+  ways_.note(number, taken.count());
 }
 
-// From `from` to `to`, which are at the first lanes of their rows.
 template <class Real>
-void LaneBatch<Real>::run_packs(const RowsOfLanes& in, const Loading& loading, LanesIn<Real> from,
-                                LanesOut<Real> to, Column<Real>* work) const {
-  constexpr std::int64_t kPack = kWidth<Real>;
+int LaneBatch<Real>::packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to,
+                               const Loading& loading, const Way& way) const {
   // Long pieces are for memory, also where all is stored by way of the cache.
   const bool are_short = loading.in_cache && kHasSeams;
-  const int packs = are_short ? std::min(kPacksOfLine, transform_->most_packs())
-                              : transform_->packs_for(from, to);
+  if (are_short) return std::min(kPacksOfLine, transform_->most_packs());
+  return way.wide ? transform_->wide_packs() : transform_->packs_for(from, to);
+}
+
+// From `from` to `to`, which are at the first lanes of their rows, so many packs at once.
+template <class Real>
+void LaneBatch<Real>::run_packs(const RowsOfLanes& in, const Loading& loading, int packs,
+                                LanesIn<Real> from, LanesOut<Real> to, Column<Real>* work) const {
+  constexpr std::int64_t kPack = kWidth<Real>;
   const std::int64_t together = kPack * packs;
   const auto* const rows_of_next = reinterpret_cast<const Real* const*>(loading.next.data());
   const std::int64_t lanes_of_next = loading.next.empty() ? 0 : together;

@@ -16,7 +16,10 @@ class LaneBatch {
   }
   /// Of batches that it takes; `transform` is of their length, and outlives it.
   LaneBatch(const BatchSpec& spec, const ColumnTransform<Real>& transform)
-      : n_(spec.n), count_(spec.count), transform_(&transform) {}
+      : n_(spec.n),
+        count_(spec.count),
+        transform_(&transform),
+        ways_(transform.wide_packs() > 0 ? 4 : 2) {}
 
   std::int64_t scratch_bytes() const;
   /// As Batch::run_rows().
@@ -24,13 +27,21 @@ class LaneBatch {
            const Storing& storing, void* scratch) const;
 
  private:
+  /// How lanes of memory are taken: as if what the call before fetches of them had been displaced,
+  /// and more packs of them at once than usual.
+  struct Way {
+    bool displaced = false;
+    bool wide = false;
+  };
   struct Rows;
   Rows arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                 void* memory) const;
   std::int64_t work_columns() const {
     return transform_->work_columns() * transform_->most_packs();
   }
-  void run_packs(const RowsOfLanes& in, const Loading& loading, LanesIn<Real> from,
+  int packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to, const Loading& loading,
+                const Way& way) const;
+  void run_packs(const RowsOfLanes& in, const Loading& loading, int packs, LanesIn<Real> from,
                  LanesOut<Real> to, Column<Real>* work) const;
   void run_last(const RowsOfLanes& in, std::int64_t first, const Fetch<Real>& fetch,
                 Column<Real>* work) const;
@@ -40,7 +51,7 @@ class LaneBatch {
   std::int64_t n_;
   std::int64_t count_;
   const ColumnTransform<Real>* transform_;
-  mutable Trial displaced_;  // 1: what is fetched in the call before is taken as displaced
+  mutable Trial ways_;  // Way::displaced and Way::wide are bits of each
 };
 
 }  // namespace weft

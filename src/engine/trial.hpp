@@ -1,6 +1,6 @@
-// Trial: of two ways to the same result, of which either may be the faster one by where memory
-// lies, the one is taken that has been so lately; the other one is tried now and then, at first
-// more often.
+// Trial: of several ways to the same result, of which any may be the fastest one by the machine and
+// by where memory lies, the one is taken that has been so lately; the others are tried now and
+// then, at first more often.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,21 @@ namespace weft {
 /// Several threads may use it at once.
 class Trial {
  public:
-  /// The way to take now: 0 or 1.
+  static constexpr int kMostWays = 4;
+
+  /// Of ways 0 to `ways` - 1.
+  explicit Trial(int ways) : ways_(ways) {}
+
+  /// The way to take now.
   int next() noexcept {
-    const int faster = seconds(1) < seconds(0) ? 1 : 0;
+    const int fastest = this->fastest();
     const std::uint64_t call = calls_.fetch_add(1, std::memory_order_relaxed);
-    return std::has_single_bit(call) || call % kPeriod == 0 ? 1 - faster : faster;
+    const auto others = static_cast<std::uint64_t>(ways_ - 1);
+    const bool tries =
+        others > 0 && (std::has_single_bit(call / others) || call % kPeriod < others);
+    if (!tries || seconds(fastest) == 0) return fastest;
+    const int other = static_cast<int>(call % others);
+    return other < fastest ? other : other + 1;
   }
 
   /// Way `way` has taken so many seconds. What was interrupted counts for little, less than before
@@ -36,9 +46,16 @@ class Trial {
   double seconds(int way) const noexcept {
     return seconds_[static_cast<std::size_t>(way)].load(std::memory_order_relaxed);
   }
+  int fastest() const noexcept {
+    int result = 0;
+    for (int way = 1; way < ways_; ++way)
+      if (seconds(way) < seconds(result)) result = way;
+    return result;
+  }
 
+  int ways_;
   std::atomic<std::uint64_t> calls_ = 0;
-  std::array<std::atomic<double>, 2> seconds_{};  // 0: not yet known
+  std::array<std::atomic<double>, kMostWays> seconds_{};  // 0: not yet known, so taken first
 };
 
 }  // namespace weft

@@ -17,40 +17,50 @@
 namespace weft {
 namespace {
 
-/// How often each of so many calls takes way 1, if the ways take so many seconds.
-int calls_of_way_1(Trial& trial, int calls, double seconds_0, double seconds_1) {
-  int taken = 0;
+/// How often each way is taken in so many calls, if the ways take so many seconds.
+std::vector<int> calls_of_ways(Trial& trial, int calls, const std::vector<double>& seconds) {
+  std::vector<int> taken(seconds.size());
   for (int call = 0; call < calls; ++call) {
     const int way = trial.next();
-    trial.note(way, way == 1 ? seconds_1 : seconds_0);
-    taken += way;
+    trial.note(way, seconds.at(static_cast<std::size_t>(way)));
+    ++taken.at(static_cast<std::size_t>(way));
   }
   return taken;
 }
 
-TEST(Trial, TakesTheFasterWayAndTriesTheOtherOne) {
-  Trial trial;
-  const int of_slow = calls_of_way_1(trial, 4096, 1, 2);
-  EXPECT_GT(of_slow, 4);
-  EXPECT_LT(of_slow, 32);
-  Trial other;
-  const int of_fast = calls_of_way_1(other, 4096, 2, 1);
-  EXPECT_GT(of_fast, 4096 - 32);
-  EXPECT_LT(of_fast, 4096 - 4);
+class Trials : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ways, Trials, ::testing::Range(1, Trial::kMostWays + 1));
+
+TEST_P(Trials, TakeTheFastestWayAndTryTheOthers) {
+  const int ways = GetParam();
+  for (int fastest = 0; fastest < ways; ++fastest) {
+    std::vector<double> seconds(static_cast<std::size_t>(ways), 2);
+    seconds[static_cast<std::size_t>(fastest)] = 1;
+    Trial trial(ways);
+    const std::vector<int> taken = calls_of_ways(trial, 4096, seconds);
+    for (int way = 0; way < ways; ++way) {
+      const int calls = taken[static_cast<std::size_t>(way)];
+      if (way == fastest) {
+        EXPECT_GE(calls, 4096 - 32 * (ways - 1)) << "way " << way << " of " << ways;
+      } else {
+        EXPECT_GT(calls, 4) << "way " << way << " of " << ways;
+      }
+    }
+  }
 }
 
 TEST(Trial, ChangesItsWayWhenTimesDo) {
-  Trial trial;
-  calls_of_way_1(trial, 4096, 1, 2);
-  calls_of_way_1(trial, 2 * 4096, 3, 2);
-  EXPECT_GT(calls_of_way_1(trial, 1000, 3, 2), 900);
+  Trial trial(3);
+  calls_of_ways(trial, 4096, {1, 2, 2.5});
+  calls_of_ways(trial, 2 * 4096, {3, 2.5, 2});
+  EXPECT_GT(calls_of_ways(trial, 1000, {3, 2.5, 2})[2], 900);
 }
 
 TEST(Trial, OneInterruptionDoesNotChangeItsWay) {
-  Trial trial;
-  calls_of_way_1(trial, 100, 1, 2);
+  Trial trial(2);
+  calls_of_ways(trial, 100, {1, 2});
   trial.note(0, 1000);
-  EXPECT_LT(calls_of_way_1(trial, 20, 1, 2), 3);
+  EXPECT_LT(calls_of_ways(trial, 20, {1, 2})[1], 3);
 }
 
 /// Rows of some lanes, so many bytes apart, each twice: where they are loaded and elsewhere.
@@ -122,7 +132,8 @@ void expect_same_bits(const LaneCase& c, const Loading& loading, bool absent) {
   SCOPED_TRACE("n " + std::to_string(c.n) + ", count " + std::to_string(c.count) + ", rows " +
                std::to_string(c.pitch) + " bytes apart");
   const auto expected = results<Real>(c, 1, {}, false).front();
-  for (const auto& bytes : results<Real>(c, 6, loading, absent)) EXPECT_EQ(bytes, expected);
+  for (const auto& bytes : results<Real>(c, 3 * Trial::kMostWays, loading, absent))
+    EXPECT_EQ(bytes, expected);
 }
 
 template <class Real>
@@ -130,10 +141,10 @@ class LaneBatches : public ::testing::Test {};
 using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(LaneBatches, Reals);
 
-TYPED_TEST(LaneBatches, RowsAreTheSameFetchedBeforeOrDisplaced) {
+TYPED_TEST(LaneBatches, RowsAreTheSameHoweverTheyAreTaken) {
   constexpr std::int64_t kLanes = kWidth<TypeParam>;
   for (const std::int64_t n : {16, 60, 256, 400})
-    for (const std::int64_t count : {kLanes, 8 * kLanes, 9 * kLanes + 1})
+    for (const std::int64_t count : {kLanes, 8 * kLanes, 17 * kLanes + 1})
       for (const std::int64_t pitch : {8192, 8192 + 64})
         expect_same_bits<TypeParam>({n, count, pitch, true}, {.is_large = true}, false);
 }
