@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 import unittest
 
 from _weft import WEFT, CommandTest
@@ -67,6 +68,15 @@ class Usage(CommandTest):
         result = self.run_weft("info", "-n", "2", environment={"WEFT_MPIEXEC": "/nowhere/mpiexec"})
         self.assertEqual(result.returncode, 1)
         self.assertIn("/nowhere/mpiexec", result.stderr)
+
+    def test_ranks_may_use_all_processors_where_threads_are_bound(self):
+        launcher = self.path("mpiexec")
+        with open(launcher, "w") as file:
+            print(f"#!{sys.executable}\nimport os\nprint(*os.sched_getaffinity(0))", file=file)
+        os.chmod(launcher, 0o755)
+        bound = {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores", "WEFT_MPIEXEC": launcher}
+        allowed = self.succeed("info", "-n", "2", environment=bound)
+        self.assertEqual({*map(int, allowed.split())}, os.sched_getaffinity(0))
 
     def test_runs_alone_without_launcher(self):
         self.assertIn("1 on 1 node", self.succeed("info"))

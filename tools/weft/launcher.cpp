@@ -2,6 +2,8 @@
 #include "launcher.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -50,6 +52,20 @@ void prepare_environment(int threads) {
   set_default(kTerminalVariable, isatty(STDERR_FILENO) != 0 ? "1" : "0");
 }
 
+/// OpenMP has bound this thread to its first place by now if the user wants threads bound, and
+/// ranks would all inherit that: gives back the processors of all places.
+void release_processors() {
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> of_place(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, of_place.data());
+    for (const int processor : of_place) CPU_SET(processor, &processors);
+  }
+  // Where that fails, ranks are slower and no less right.
+  if (CPU_COUNT(&processors) > 0) sched_setaffinity(0, sizeof(processors), &processors);
+}
+
 std::string own_path() {
   std::string path(4096, '\0');
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
@@ -70,6 +86,7 @@ std::optional<int> launched_rank() {
 
 void start_ranks(int ranks, int threads, char** arguments) {
   prepare_environment(threads);
+  release_processors();
   const std::string self = own_path();
   const std::string count = std::to_string(ranks);
   std::string tried;
