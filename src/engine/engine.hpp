@@ -71,7 +71,7 @@ struct Ahead {
 
 /// What is known of rows that are loaded: those that are transformed after them, none where that is
 /// not known; `in_cache`: they are in the cache; `is_large`: all that are transformed one after
-/// another take more than a core's caches hold.
+/// another, and what becomes of them, take more than a core's own cache holds.
 struct Loading {
   RowsOfLanes next{};
   bool in_cache = false;

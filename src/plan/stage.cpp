@@ -82,9 +82,9 @@ Stage::Stage(StageSpec spec)
       same_views(spec_.sources, spec_.sinks) ||
       std::ranges::all_of(spec_.sinks, [](const Port& port) { return port.in_cache; });
   store_mode_ = in_cache ? StoreMode::cached : spec_.store_mode;
-  is_large_ = sink_bytes() > kLargeCaches * second_level_cache_bytes();
-  sink_is_absent_ =
-      is_large_ && !in_cache && store_mode_ == StoreMode::cached && !stores_slices(spec_);
+  leaves_cache_ = 2 * sink_bytes() > second_level_cache_bytes();
+  sink_is_absent_ = sink_bytes() > kLargeCaches * second_level_cache_bytes() && !in_cache &&
+                    store_mode_ == StoreMode::cached && !stores_slices(spec_);
   choose_lanes();
   choose_direct();
   tiling_ = tiling_of(lanes_);

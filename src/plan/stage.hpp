@@ -132,7 +132,7 @@ class Stage {
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
   StoreMode store_mode_ = StoreMode::cached;
-  bool is_large_ = false;            // no core's caches hold most of the sink
+  bool leaves_cache_ = false;        // no core's own cache holds source and sink
   bool sink_is_absent_ = false;      // stored by way of the cache, but not in it before
   bool rows_ = false;                // tiles hold whole rows; else lanes are next to each other
   bool direct_source_ = false;       // the engine reads the source itself
