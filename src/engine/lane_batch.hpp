@@ -39,6 +39,7 @@ class LaneBatch {
   std::int64_t work_columns() const {
     return transform_->work_columns() * transform_->most_packs();
   }
+  /// How many of them at once.
   int packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to, const Loading& loading,
                 const Way& way) const;
   void run_packs(const RowsOfLanes& in, const Loading& loading, int packs, LanesIn<Real> from,
