@@ -136,7 +136,7 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
   if (!loading.is_large || loading.in_cache)
     return run_packs(in, loading, packs_for(from, to, loading, {}), from, to, work);
   const int number = ways_.next();
-  const Way way{.displaced = number % 2 == 1, .wide = number / 2 == 1};
+  const Way way = way_of(number);
   const auto begin = std::chrono::steady_clock::now();
   from.displaced = way.displaced;
   if (way.displaced && from.compete && rows.on_the_spot && kHasSeams && !from.ends_inside_lines) {
@@ -152,9 +152,9 @@ template <class Real>
 int LaneBatch<Real>::packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to,
                                const Loading& loading, const Way& way) const {
   // Long pieces are for memory, also where all is stored by way of the cache.
-  const bool are_short = loading.in_cache && kHasSeams;
+  const bool are_short = (loading.in_cache && kHasSeams) || way.packs == Packs::fewest;
   if (are_short) return std::min(kPacksOfLine, transform_->most_packs());
-  return way.wide ? transform_->wide_packs() : transform_->packs_for(from, to);
+  return way.packs == Packs::wide ? transform_->wide_packs() : transform_->packs_for(from, to);
 }
 
 // From `from` to `to`, which are at the first lanes of their rows, so many packs at once.

@@ -19,7 +19,7 @@ class LaneBatch {
       : n_(spec.n),
         count_(spec.count),
         transform_(&transform),
-        ways_(transform.wide_packs() > 0 ? 4 : 2) {}
+        ways_(transform.wide_packs() > 0 ? 5 : 3) {}
 
   std::int64_t scratch_bytes() const;
   /// As Batch::run_rows().
@@ -27,12 +27,18 @@ class LaneBatch {
            const Storing& storing, void* scratch) const;
 
  private:
+  enum class Packs { usual, wide, fewest };
   /// How lanes of memory are taken: as if what the call before fetches of them had been displaced,
-  /// and more packs of them at once than usual.
+  /// and how many packs of them at once.
   struct Way {
     bool displaced = false;
-    bool wide = false;
+    Packs packs = Packs::usual;
   };
+  /// The last one of ways_ is for what has just left the core's own cache.
+  Way way_of(int number) const {
+    if (number + 1 == ways_.ways()) return {true, Packs::fewest};
+    return {number % 2 == 1, number / 2 == 1 ? Packs::wide : Packs::usual};
+  }
   struct Rows;
   Rows arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                 void* memory) const;
@@ -52,7 +58,7 @@ class LaneBatch {
   std::int64_t n_;
   std::int64_t count_;
   const ColumnTransform<Real>* transform_;
-  mutable Trial ways_;  // Way::displaced and Way::wide are bits of each
+  mutable Trial ways_;
 };
 
 }  // namespace weft

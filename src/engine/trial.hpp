@@ -14,10 +14,12 @@ namespace weft {
 /// Several threads may use it at once.
 class Trial {
  public:
-  static constexpr int kMostWays = 4;
+  static constexpr int kMostWays = 5;
 
   /// Of ways 0 to `ways` - 1.
   explicit Trial(int ways) : ways_(ways) {}
+
+  int ways() const noexcept { return ways_; }
 
   /// The way to take now.
   int next() noexcept {
