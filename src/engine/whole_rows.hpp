@@ -21,7 +21,7 @@ class WholeRows {
 
   /// In `memory`, of rows of `reals`, whose elements have `parts` of them.
   WholeRows(Real* memory, std::int64_t reals, int parts)
-      : rows_(memory), pitch_(pitch(reals)), parts_(parts) {}
+      : rows_(memory), reals_(reals), pitch_(pitch(reals)), parts_(parts) {}
 
   Real* row(std::int64_t number) const { return rows_ + number * pitch_; }
   std::int64_t pitch() const { return pitch_; }
@@ -35,6 +35,12 @@ class WholeRows {
     for (const Piece& piece : pieces)
       for (std::int64_t i = 0; i < count; ++i)
         std::copy_n(part(piece, first + i), piece.count * parts_, row(i) + piece.begin * parts_);
+  }
+
+  /// Multiplies the first `count` rows.
+  void scale(std::int64_t count, Real factor) const {
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t j = 0; j < reals_; ++j) row(i)[j] *= factor;
   }
 
   /// Stores them as `first` and following, past the cache if `streaming` and where the processor
@@ -65,6 +71,7 @@ class WholeRows {
   }
 
   Real* rows_;
+  std::int64_t reals_;  // of each
   std::int64_t pitch_;
   int parts_;
 };
