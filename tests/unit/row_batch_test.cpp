@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -53,6 +55,16 @@ test::Field signal(const Case& c, std::int64_t t) {
     field({j}) = {test::sample({from, t}, 0, 0), is_mirrored ? -im : im};
   }
   return field;
+}
+
+/// What becomes of it, by the definition. Many cases have the same rows, so it is remembered.
+const test::Field& spectrum(const Case& c, std::int64_t t) {
+  static std::map<std::tuple<BatchKind, Direction, std::int64_t, std::int64_t>, test::Field> known;
+  const auto key = std::tuple(c.kind, c.direction, c.n, t);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const int sign = c.direction == Direction::forward ? -1 : 1;
+  const std::int64_t points = c.kind == BatchKind::r2c ? c.n / 2 + 1 : c.n;
+  return known.emplace(key, test::direct_sum(signal(c, t), 0, sign, points)).first->second;
 }
 
 /// One side of a batch: rows of `points`, with something between them that must stay as it is.
@@ -129,9 +141,8 @@ void expect_transformed(const Case& c) {
   const auto points = static_cast<long double>(c.n);
   const long double allowed =
       6 * std::sqrt(points) * (4 + std::log2(points)) * std::numeric_limits<Real>::epsilon();
-  const int sign = c.direction == Direction::forward ? -1 : 1;
   for (std::int64_t t = 0; t < c.count; ++t) {
-    const test::Field wanted = test::direct_sum(signal(c, t), 0, sign, out.points());
+    const test::Field& wanted = spectrum(c, t);
     long double worst = 0;
     for (std::int64_t k = 0; k < out.points(); ++k) {
       const Value got(out.at(t, k)[0], out.parts() == 2 ? out.at(t, k)[1] : 0);
@@ -183,7 +194,6 @@ void expect_all_short_transformed() {
           for (const Storing& storing :
                {Storing{1, false}, Storing{1, true}, Storing{0.375, false}, Storing{0.375, true}}) {
             if (!ShortRows<Real>::takes({.kind = kind, .n = n})) continue;
-            if (storing.factor != 1 && count != 5) continue;
             expect_transformed<ShortRows, Real>(
                 {kind, direction, n, count, misfit, storing, 1 + count % 3});
           }
