@@ -11,8 +11,10 @@
 #include <complex>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/aligned_memory.hpp"
@@ -155,15 +157,14 @@ Value signal(std::int64_t j, std::int64_t lane) {
           test::sample({j}, static_cast<int>(lane), 1)};
 }
 
-/// The frequencies of each lane's signal.
-std::vector<std::vector<Value>> spectra(std::int64_t n, Direction direction, std::int64_t lanes) {
-  std::vector<std::vector<Value>> result;
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    test::Field field(Shape{n});
-    for (std::int64_t j = 0; j < n; ++j) field({j}) = signal(j, lane);
-    result.push_back(test::direct_sum(field, 0, sign_of(direction), n).values);
-  }
-  return result;
+/// The frequencies of a lane's signal. Many cases have the same ones, so they are remembered.
+const std::vector<Value>& spectrum(std::int64_t n, Direction direction, std::int64_t lane) {
+  static std::map<std::tuple<std::int64_t, Direction, std::int64_t>, std::vector<Value>> known;
+  std::vector<Value>& result = known[{n, direction, lane}];
+  if (!result.empty()) return result;
+  test::Field field(Shape{n});
+  for (std::int64_t j = 0; j < n; ++j) field({j}) = signal(j, lane);
+  return result = test::direct_sum(field, 0, sign_of(direction), n).values;
 }
 
 /// The largest error allowed, for signals of the rms 1.6 or less.
@@ -203,7 +204,6 @@ TYPED_TEST(EngineParts, ColumnsOfAllLengthsAreTransformed) {
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       const ColumnTransform<Real> transform(n, direction);
       ASSERT_EQ(transform.n(), n);
-      const auto expected = spectra(n, direction, kSignals);
       std::vector<Column<Real>> work(static_cast<std::size_t>(transform.work_columns()));
       for (std::int64_t j = 0; j < n; ++j)
         for (int lane = 0; lane < kWidth<Real>; ++lane) {
@@ -212,6 +212,8 @@ TYPED_TEST(EngineParts, ColumnsOfAllLengthsAreTransformed) {
           work[static_cast<std::size_t>(j)].im[lane] = static_cast<Real>(value.imag());
         }
       transform.run(work.data());
+      const std::vector<Value>* expected[kSignals];
+      for (std::int64_t i = 0; i < kSignals; ++i) expected[i] = &spectrum(n, direction, i);
       long double worst = 0;
       std::vector<bool> taken(static_cast<std::size_t>(n), false);
       for (std::int64_t k = 0; k < n; ++k) {
@@ -220,9 +222,9 @@ TYPED_TEST(EngineParts, ColumnsOfAllLengthsAreTransformed) {
         EXPECT_FALSE(taken[at]) << "two frequencies in place " << at;
         taken[at] = true;
         for (int lane = 0; lane < kWidth<Real>; ++lane)
-          worst = std::max(worst, std::abs(Value(work[at].re[lane], work[at].im[lane]) -
-                                           expected[static_cast<std::size_t>(lane % kSignals)]
-                                                   [static_cast<std::size_t>(k)]));
+          worst =
+              std::max(worst, std::abs(Value(work[at].re[lane], work[at].im[lane]) -
+                                       (*expected[lane % kSignals])[static_cast<std::size_t>(k)]));
       }
       EXPECT_LE(worst, allowed<Real>(n)) << "n = " << n << ", sign " << sign_of(direction);
     }
@@ -309,14 +311,14 @@ void expect_rows_transformed(const RowsCase& c, Direction direction, double fact
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
   batch->run_rows(in.rows(), out_rows, {.in_cache = c.in_cache}, {factor, c.streaming},
                   scratch.data());
-  const auto expected = spectra(c.n, direction, c.count);
   long double worst = 0;
-  for (std::int64_t k = 0; k < c.n; ++k)
-    for (std::int64_t i = 0; i < c.count; ++i)
-      worst = std::max(
-          worst, std::abs(Value(out(k)[2 * i], out(k)[2 * i + 1]) -
-                          static_cast<long double>(factor) *
-                              expected[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)]));
+  for (std::int64_t i = 0; i < c.count; ++i) {
+    const std::vector<Value>& expected = spectrum(c.n, direction, i);
+    for (std::int64_t k = 0; k < c.n; ++k)
+      worst = std::max(worst, std::abs(Value(out(k)[2 * i], out(k)[2 * i + 1]) -
+                                       static_cast<long double>(factor) *
+                                           expected[static_cast<std::size_t>(k)]));
+  }
   EXPECT_LE(worst, static_cast<long double>(factor) * allowed<Real>(c.n));
   EXPECT_TRUE(in.is_clean() && other.is_clean());
   for (std::int64_t j = 0; j < c.n; ++j)

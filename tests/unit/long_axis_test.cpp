@@ -50,8 +50,8 @@ void check_two_passes(const StageCase& c, int source_slot, std::int64_t source_r
   const Element element{c.precision, true};
   Memory source(source_slot, element, blocks_of(box, source_row), {0, 1});
   Memory sink(kSinkSlot, element, blocks_of(box, source_row == 0 ? 0 : box.upper[0] / 2), {0, 1});
-  const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
-  for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field].source);
+  const test::Expectation* const expected[] = {&expectation_of(c, 0), &expectation_of(c, 1)};
+  for (int field = 0; field < test::kFields; ++field) source.fill(field, expected[field]->source);
   const std::vector<std::byte> before = source.bytes();
 
   auto [first, second, work_bytes] = in_two_passes(stage_of(c, source, sink), {});
@@ -67,7 +67,7 @@ void check_two_passes(const StageCase& c, int source_slot, std::int64_t source_r
     finish_streaming();
   }
   for (int field = 0; field < test::kFields; ++field)
-    sink.expect(field, expected[field].sink, c.factor, largest_error(c, expected[field].sink));
+    sink.expect(field, expected[field]->sink, c.factor, largest_error(c, expected[field]->sink));
   sink.expect_untouched_beside_elements();
   if (source_slot == kSlotInput) {
     EXPECT_TRUE(source.bytes() == before) << "the source was overwritten";
@@ -100,9 +100,9 @@ TEST(TwoPasses, TakeRowsFromWhereTheyStoreThem) {
       const Element element{Precision::double_, true};
       Memory source(kWindowSlot, element, {box}, {0, 1});
       Memory sink(kSinkSlot, element, {box}, {0, 1});
-      const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
+      const test::Expectation* const expected[] = {&expectation_of(c, 0), &expectation_of(c, 1)};
       for (int field = 0; field < test::kFields; ++field)
-        source.fill(field, expected[field].source);
+        source.fill(field, expected[field]->source);
 
       const Port& all = source.ports().front();
       const Port& result = sink.ports().front();
@@ -141,7 +141,7 @@ TEST(TwoPasses, TakeRowsFromWhereTheyStoreThem) {
         finish_streaming();
       }
       for (int field = 0; field < test::kFields; ++field)
-        sink.expect(field, expected[field].sink, 1, largest_error(c, expected[field].sink));
+        sink.expect(field, expected[field]->sink, 1, largest_error(c, expected[field]->sink));
       sink.expect_untouched_beside_elements();
     }
 }
@@ -153,8 +153,8 @@ TEST(TwoPasses, WorkInPlace) {
     const Box box = Box::whole(c.shape);
     const Element element{Precision::double_, true};
     Memory memory(kSlotInput, element, {box}, {0, 1});
-    const test::Expectation expected[] = {expectation_of(c, 0), expectation_of(c, 1)};
-    for (int field = 0; field < test::kFields; ++field) memory.fill(field, expected[field].source);
+    const test::Expectation* const expected[] = {&expectation_of(c, 0), &expectation_of(c, 1)};
+    for (int field = 0; field < test::kFields; ++field) memory.fill(field, expected[field]->source);
     StageSpec spec = spec_of(c, box, box);
     spec.sources = spec.sinks = memory.ports();
     spec.keep_source = false;
@@ -172,7 +172,8 @@ TEST(TwoPasses, WorkInPlace) {
         test::run_field(*part, bases, field);
         finish_streaming();
       }
-      memory.expect(field, expected[field].sink, c.factor, largest_error(c, expected[field].sink));
+      memory.expect(field, expected[field]->sink, c.factor,
+                    largest_error(c, expected[field]->sink));
     }
     memory.expect_untouched_beside_elements();
   }

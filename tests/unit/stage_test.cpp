@@ -33,14 +33,14 @@ using test::Value;
 
 void check_stage(Random& random, const StageCase& c, const Engine& engine) {
   SCOPED_TRACE(text_of(c, std::string(engine.name())));
-  const Expectation expected[kFields] = {expectation_of(c, 0), expectation_of(c, 1)};
-  const Box source_box = Box::whole(expected[0].source.shape);
-  const Box sink_box = Box::whole(expected[0].sink.shape);
+  const Expectation* const expected[kFields] = {&expectation_of(c, 0), &expectation_of(c, 1)};
+  const Box source_box = Box::whole(expected[0]->source.shape);
+  const Box sink_box = Box::whole(expected[0]->sink.shape);
   StageSpec spec = spec_of(c, source_box, sink_box);
   Memory source(0, spec.source_element, random_blocks(random, source_box, c.source_blocks),
                 c.source_order);
   Memory sink(1, spec.sink_element, random_blocks(random, sink_box, c.sink_blocks), c.sink_order);
-  for (int field = 0; field < kFields; ++field) source.fill(field, expected[field].source);
+  for (int field = 0; field < kFields; ++field) source.fill(field, expected[field]->source);
   const std::vector<std::byte> before = source.bytes();
   spec.sources = source.ports();
   spec.sinks = sink.ports();
@@ -53,7 +53,7 @@ void check_stage(Random& random, const StageCase& c, const Engine& engine) {
   finish_streaming();
 
   for (int field = 0; field < kFields; ++field)
-    sink.expect(field, expected[field].sink, c.factor, largest_error(c, expected[field].sink));
+    sink.expect(field, expected[field]->sink, c.factor, largest_error(c, expected[field]->sink));
   EXPECT_TRUE(source.bytes() == before) << "the source was overwritten";
   sink.expect_untouched_beside_elements();
 }
@@ -167,7 +167,7 @@ TEST_P(StageOf, WorksInPlaceOnItsOwnBlocks) {
         const Box box = Box::whole(c.shape);
         StageSpec spec = spec_of(c, box, box);
         Memory memory(0, spec.source_element, random_blocks(random, box, blocks), {0, 1, 2});
-        const Expectation expected = expectation_of(c, 0);
+        const Expectation& expected = expectation_of(c, 0);
         memory.fill(0, expected.source);
         spec.sources = spec.sinks = memory.ports();
         spec.keep_source = false;
@@ -228,7 +228,7 @@ TEST_P(StageOf, StoresRowsWhereLongerOnesWereLoaded) {
                     .kind = BatchKind::c2r,
                     .direction = Direction::backward,
                     .factor = 0.5};
-  const Expectation expected = expectation_of(c, 0);
+  const Expectation& expected = expectation_of(c, 0);
   StageSpec spec = spec_of(c, Box::whole({3, 64, 31}), Box::whole(c.shape));
   Memory real(0, spec.sink_element, {spec.sink_box}, {0, 1, 2});
   Memory rest(1, spec.source_element, {{{0, 61, 0}, {3, 64, 31}}}, {0, 1, 2});
