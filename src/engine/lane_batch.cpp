@@ -134,27 +134,27 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                     .absent_rows = rows.absent_rows,
                     .seam = {.waits = seams, .kept = seams + n_ * kLine<Real>, .opens = true}};
   if (!loading.is_large || loading.in_cache)
-    return run_packs(in, loading, packs_for(from, to, loading, {}), from, to, work);
+    return run_packs(in, loading, packs_for(from, to, loading, Packs::usual), from, to, work);
   const int number = ways_.next();
-  const Way way = way_of(number);
+  const Way way = this->way(number);
   const auto begin = std::chrono::steady_clock::now();
   from.displaced = way.displaced;
   if (way.displaced && from.compete && rows.on_the_spot && kHasSeams && !from.ends_inside_lines) {
     to.store = LaneStore::streamed;
     to.in_cache = nullptr;
   }
-  run_packs(in, loading, packs_for(from, to, loading, way), from, to, work);
+  run_packs(in, loading, packs_for(from, to, loading, way.packs), from, to, work);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   ways_.note(number, taken.count());
 }
 
 template <class Real>
 int LaneBatch<Real>::packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to,
-                               const Loading& loading, const Way& way) const {
+                               const Loading& loading, Packs packs) const {
   // Long pieces are for memory, also where all is stored by way of the cache.
-  const bool are_short = (loading.in_cache && kHasSeams) || way.packs == Packs::fewest;
+  const bool are_short = (loading.in_cache && kHasSeams) || packs == Packs::fewest;
   if (are_short) return std::min(kPacksOfLine, transform_->most_packs());
-  return way.packs == Packs::wide ? transform_->wide_packs() : transform_->packs_for(from, to);
+  return packs == Packs::wide ? transform_->wide_packs() : transform_->packs_for(from, to);
 }
 
 // From `from` to `to`, which are at the first lanes of their rows, so many packs at once.

@@ -19,7 +19,7 @@ class LaneBatch {
       : n_(spec.n),
         count_(spec.count),
         transform_(&transform),
-        ways_(transform.wide_packs() > 0 ? 5 : 3) {}
+        ways_(kWays - (transform.wide_packs() > 0 ? 0 : kWideWays)) {}
 
   std::int64_t scratch_bytes() const;
   /// As Batch::run_rows().
@@ -31,13 +31,20 @@ class LaneBatch {
   /// How lanes of memory are taken: as if what the call before fetches of them had been displaced,
   /// and how many packs of them at once.
   struct Way {
-    bool displaced = false;
-    Packs packs = Packs::usual;
+    bool displaced;
+    Packs packs;
   };
-  /// The last one of ways_ is for what has just left the core's own cache.
-  Way way_of(int number) const {
-    if (number + 1 == ways_.ways()) return {true, Packs::fewest};
-    return {number % 2 == 1, number / 2 == 1 ? Packs::wide : Packs::usual};
+  /// The third one is for what has just left the core's own cache; the last ones are left out where
+  /// there are no wide packs.
+  static constexpr int kWays = 5;
+  static constexpr int kWideWays = 2;
+  static constexpr Way way(int number) {
+    constexpr Way kAll[kWays] = {{false, Packs::usual},
+                                 {true, Packs::usual},
+                                 {true, Packs::fewest},
+                                 {false, Packs::wide},
+                                 {true, Packs::wide}};
+    return kAll[number];
   }
   struct Rows;
   Rows arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
@@ -47,7 +54,7 @@ class LaneBatch {
   }
   /// How many of them at once.
   int packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to, const Loading& loading,
-                const Way& way) const;
+                Packs packs) const;
   void run_packs(const RowsOfLanes& in, const Loading& loading, int packs, LanesIn<Real> from,
                  LanesOut<Real> to, Column<Real>* work) const;
   void run_last(const RowsOfLanes& in, std::int64_t first, const Fetch<Real>& fetch,
@@ -58,7 +65,7 @@ class LaneBatch {
   std::int64_t n_;
   std::int64_t count_;
   const ColumnTransform<Real>* transform_;
-  mutable Trial ways_;
+  mutable Trial ways_;  // numbers of way()
 };
 
 }  // namespace weft

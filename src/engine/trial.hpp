@@ -19,8 +19,6 @@ class Trial {
   /// Of ways 0 to `ways` - 1.
   explicit Trial(int ways) : ways_(ways) {}
 
-  int ways() const noexcept { return ways_; }
-
   /// The way to take now.
   int next() noexcept {
     const int fastest = this->fastest();

@@ -166,8 +166,7 @@ inline Expectation summed(const StageCase& c, int field) {
   return {half, scaled};
 }
 
-/// Of the last problem that was asked for this is remembered, since cases with the same one follow
-/// one another.
+/// Remembered until another problem is asked for, since cases with the same one follow one another.
 inline const Expectation& expectation_of(const StageCase& c, int field) {
   using Problem = std::tuple<std::vector<std::int64_t>, int, BatchKind, Direction>;
   static std::map<int, std::pair<Problem, Expectation>> last;
