@@ -83,15 +83,24 @@ inline Field direct_sum(const Field& in, int axis, int sign, std::int64_t output
   Shape shape = in.shape;
   shape[axis] = outputs;
   Field out(shape);
+  std::size_t stride = 1;
+  for (int inner = axis + 1; inner < shape.size(); ++inner)
+    stride *= static_cast<std::size_t>(shape[inner]);
   for_each_index(Box::whole(shape), [&](const Index& index) {
-    Index from = index;
+    const std::int64_t k = index[axis];
+    Index first = index;
+    first[axis] = 0;
+    std::size_t at = in.position(first);
+    std::int64_t power = 0;  // j k modulo n
     Value sum = 0;
     for (std::int64_t j = 0; j < n; ++j) {
-      from[axis] = j;
-      const Value& root = roots[static_cast<std::size_t>(j * index[axis] % n)];
-      const Value& x = in(from);
+      const Value& root = roots[static_cast<std::size_t>(power)];
+      const Value& x = in.values[at];
       sum += Value(x.real() * root.real() - x.imag() * root.imag(),
                    x.real() * root.imag() + x.imag() * root.real());
+      at += stride;
+      power += k;
+      if (power >= n) power -= n;
     }
     out(index) = sum;
   });

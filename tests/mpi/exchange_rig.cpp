@@ -166,6 +166,7 @@ void Rig::call(std::size_t which, bool in_turn, int delay_microseconds) {
     if (delay_microseconds > 0) random_delay(random_, delay_microseconds);
   };
   exchange.begin(++call_, bases_);
+  const bool asks = call_ / 2 % 2 == 0;
   delay();
   exchange.open();
   for (int unit = 0; unit < units(part); ++unit) {
@@ -181,8 +182,9 @@ void Rig::call(std::size_t which, bool in_turn, int delay_microseconds) {
     }
   for (int unit = 0; unit < units(part); ++unit) {
     exchange.progress();
-    while (in_turn && !exchange.ready(unit)) usleep(20);
-    if (!in_turn) {
+    if (asks) {
+      while (!exchange.ready(unit)) usleep(20);
+    } else {
       exchange.wait(unit);
       spoil_sent(part, unit);
     }

@@ -46,8 +46,8 @@ class Rig {
       const ExchangeMaker& make);
 
   /// One call of exchange `which`: stores, exchanges and checks every element. `in_turn`: each unit
-  /// is started as soon as it is stored, and taken when it is ready; else all are started first and
-  /// waited for in order. Delays are up to `delay_microseconds`.
+  /// is started as soon as it is stored; else all are stored first. Two calls ask whether units are
+  /// ready, the next two wait for them. Delays are up to `delay_microseconds`.
   void call(std::size_t which, bool in_turn, int delay_microseconds);
 
   Exchange& exchange(std::size_t which) { return *parts_[which].exchange; }

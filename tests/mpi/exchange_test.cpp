@@ -119,6 +119,7 @@ class Synchronisation : public EveryExchange {};
 
 // Ranks are early and late by far more than a call takes, in both directions of one window.
 TEST_P(Synchronisation, HoldsWithEarlyAndLateRanks) {
+  if (world().size() == 1) GTEST_SKIP() << "one rank waits for nobody";
   const NodeMap nodes(GetParam().nodes);
   const ExchangeProblem problem = problem_of(nodes, *GetParam().pair, GetParam().variant);
   if (may_refuse(GetParam().exchange))
@@ -126,11 +127,11 @@ TEST_P(Synchronisation, HoldsWithEarlyAndLateRanks) {
       GTEST_SKIP() << why;
   Rig rig(nodes, {problem, reversed(problem)}, maker(GetParam().exchange));
   std::mt19937 same_on_all_ranks(7);
-  for (int call = 0; call < 30; ++call) {
+  for (int call = 0; call < 20; ++call) {
     const auto choice = same_on_all_ranks();
     const auto late_rank =
         static_cast<int>(same_on_all_ranks() % static_cast<unsigned>(world().size()));
-    const int delay = call % 3 == 0 ? 1500 : (world().rank() == late_rank ? 6000 : 0);
+    const int delay = call % 3 == 0 ? 750 : (world().rank() == late_rank ? 3000 : 0);
     rig.call(choice % 2, choice % 4 < 2, delay);
   }
 }
@@ -377,10 +378,11 @@ TEST(ExchangeTable, RmaOfOpenMpi4RefusesPartsOfTheWorld) {
 TEST(ExchangeTable, MessagesRefuseMoreTagsThanMpiHas) {
   const NodeMap nodes(Nodes::one);
   ExchangeProblem problem = problem_of(nodes, pairs()[0], kVariants[0]);
-  problem.fields = problem.chunks = 1 << 20;
+  problem.fields = 1 << 20;
+  problem.chunks = 1 << 11;
   for (const char* name : {"pairwise", "mixed", "ring", "hierarchical"})
     EXPECT_NE(std::string::npos,
-              exchange_named(name).refusal(problem).find("tags up to 1099511627780"))
+              exchange_named(name).refusal(problem).find("tags up to 2147483652"))
         << name;
 }
 
