@@ -180,21 +180,6 @@ std::vector<Port> Predecessor::all() const {
   return ports;
 }
 
-bool can_reorder(const Predecessor& before, const Stage& stage) {
-  const std::vector<Port> places = before.all();
-  if (before.stage == nullptr || places.empty()) return false;
-  const StageSpec& rows = before.stage->spec();
-  const StageSpec& spec = stage.spec();
-  const int dimensions = places.front().view.box.dimensions();
-  if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
-      spec.source_box.dimensions() != dimensions || !stays_in_place(spec, places) ||
-      rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0 ||
-      share_a_slot(rows.sources, places))
-    return false;
-  const std::optional<Factors> factors = factors_of(before, spec);
-  return factors && can_be_cut(boxes_of(rows.sources), spec.axis, factors->b);
-}
-
 namespace {
 
 // Cuts the axis of n = a b rows: sources into rows b j1 + j2, sinks into rows k1 + a k2.
@@ -299,6 +284,74 @@ class Cutter {
   std::int64_t element_bytes_;
 };
 
+// `stage`, whose rows lie as the first of two passes along `axis` leaves them and are stored as the
+// second one wants them, or the reverse, which is the same where a = b.
+StageSpec with_cut_rows(const Stage& stage, int axis, const Cutter& cutter,
+                        const std::vector<Port>& sinks) {
+  StageSpec spec = stage.spec();
+  spec.array_axis = stage.axis();
+  if (spec.axis > axis) ++spec.axis;
+  cutter.cut_box(spec.source_box);
+  cutter.cut_box(spec.sink_box);
+  spec.sources = cutter.sources(spec.sources);
+  spec.sinks = sinks;
+  return spec;
+}
+
+// True when rows of `stage`, which works in place, would change places in pairs.
+bool exchanges(const Stage& stage, const StageSpec& exchanging) {
+  return stage.takes_pieces() &&
+         exchange_of_rows(exchanging.sources, exchanging.source_element.bytes(), exchanging.sinks,
+                          exchanging.sink_element.bytes(), exchanging.axis)
+             .has_value();
+}
+
+// `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies, but for blocks that it
+// stores elsewhere.
+StageSpec reordered(const Stage& stage, const Predecessor& places, int axis, const Cutter& cutter) {
+  return with_cut_rows(stage, axis, cutter, cutter.reordered(stage.spec().sinks, places));
+}
+
+// `stage`, with row k1 + a k2 loaded from where row b k1 + k2 lies.
+StageSpec loading_reordered(const Stage& stage, int axis, const Cutter& cutter) {
+  return with_cut_rows(stage, axis, cutter, cutter.sinks(stage.spec().sinks));
+}
+
+// True when `after` can load what `stage` makes in place in another order.
+bool can_load_reordered(const Stage* after, const StageSpec& spec, const Factors& factors) {
+  if (after == nullptr || factors.a != factors.b || !same_views(spec.sources, spec.sinks) ||
+      !same_views(spec.sinks, after->spec().sources))
+    return false;
+  const StageSpec& rows = after->spec();
+  if (rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0 ||
+      rows.source_box.dimensions() != spec.source_box.dimensions())
+    return false;
+  const Cutter cutter(spec.axis, factors, spec.sink_element.bytes());
+  return exchanges(*after, loading_reordered(*after, spec.axis, cutter));
+}
+
+}  // namespace
+
+bool can_reorder(const Predecessor& before, const Stage& stage) {
+  const std::vector<Port> places = before.all();
+  if (before.stage == nullptr || places.empty()) return false;
+  const StageSpec& rows = before.stage->spec();
+  const StageSpec& spec = stage.spec();
+  const int dimensions = places.front().view.box.dimensions();
+  if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
+      spec.source_box.dimensions() != dimensions || !stays_in_place(spec, places) ||
+      rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0)
+    return false;
+  const std::optional<Factors> factors = factors_of(before, spec);
+  if (!factors || !can_be_cut(boxes_of(rows.sources), spec.axis, factors->b)) return false;
+  if (!share_a_slot(rows.sources, places)) return true;
+  const Cutter cutter(spec.axis, *factors, spec.source_element.bytes());
+  return before.homes.empty() && before.rooms.empty() && factors->a == factors->b &&
+         exchanges(*before.stage, reordered(*before.stage, before, spec.axis, cutter));
+}
+
+namespace {
+
 // True when the second pass stores nothing over rows that it has still to load, if the first one
 // leaves its results where the rows were.
 bool may_leave_in_sources(const StageSpec& spec, const Cutter& cutter) {
@@ -311,19 +364,6 @@ bool may_leave_in_sources(const StageSpec& spec, const Cutter& cutter) {
              [&](const Port& port) { return !is_of_user(port) || lies_in(port, sinks); }) &&
          may_overwrite(areas_of(sources, spec.source_element), areas_of(sinks, spec.sink_element),
                        inside);
-}
-
-// `stage`, with row b j1 + j2 stored where row j1 + a j2 of `places` lies, but for blocks that it
-// stores elsewhere.
-Stage reordered(const Stage& stage, const Predecessor& places, int axis, const Cutter& cutter) {
-  StageSpec spec = stage.spec();
-  spec.array_axis = stage.axis();
-  if (spec.axis > axis) ++spec.axis;
-  cutter.cut_box(spec.source_box);
-  cutter.cut_box(spec.sink_box);
-  spec.sources = cutter.sources(spec.sources);
-  spec.sinks = cutter.reordered(spec.sinks, places);
-  return Stage(std::move(spec));
 }
 
 // Where the first of two passes can leave what the second one makes the result of, in place: there,
@@ -368,7 +408,7 @@ bool can_take_two_passes(const Stage& stage, const Predecessor& before, bool muc
          may_leave_in_sources(spec, Cutter(spec.axis, *factors, spec.source_element.bytes()));
 }
 
-TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
+TwoPasses in_two_passes(const Stage& stage, const Predecessor& before, Stage* after) {
   StageSpec first = stage.spec();
   first.array_axis = stage.axis();
   first.part = 1;
@@ -377,12 +417,14 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
   const std::optional<Factors> factors = reorders ? factors_of(before, first) : factors_of(first);
   const std::int64_t element_bytes = first.source_element.bytes();
   if (reorders && !before.stage->spec().source_box.empty())
-    *before.stage = reordered(*before.stage, before, axis, Cutter(axis, *factors, element_bytes));
+    *before.stage =
+        Stage(reordered(*before.stage, before, axis, Cutter(axis, *factors, element_bytes)));
   StageSpec second = first;
   second.part = 2;
   if (first.source_box.empty()) return {Stage(first), Stage(second)};
   const Cutter cutter(axis, *factors, element_bytes);
-  const Between place = between(first, reorders, cutter);
+  const bool leaves_order = !reorders && can_load_reordered(after, first, *factors);
+  const Between place = leaves_order ? Between::sources : between(first, reorders, cutter);
   const std::vector<Port> sinks = cutter.sinks(reorders ? in_place_of(first, before) : first.sinks);
   second.sinks = cutter.sinks(first.sinks);
   for (StageSpec* spec : {&first, &second}) {
@@ -397,6 +439,10 @@ TwoPasses in_two_passes(const Stage& stage, const Predecessor& before) {
     std::tie(first.sinks, work_bytes) =
         work_ports(first.sink_box, first.sources.front().view, first.sink_element.bytes());
   second.sources = first.sinks;
+  if (leaves_order) {
+    second.sinks = second.sources;
+    *after = Stage(loading_reordered(*after, axis, cutter));
+  }
   first.n = factors->a;
   second.n = factors->b;
   second.axis = first.twiddle_axis = axis + 1;

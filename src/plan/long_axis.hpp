@@ -65,7 +65,9 @@ struct TwoPasses {
 
 /// What `stage` does as two stages, one after the other, if it can. The axis of n = a b rows
 /// becomes two: the first stage transforms a rows that are b apart, the second b. Changes the stage
-/// before if it can reorder the rows, also where this rank has none of them.
-TwoPasses in_two_passes(const Stage& stage, const Predecessor& before);
+/// before if it can reorder the rows, also where this rank has none of them, or else the one
+/// `after` it, if that can: in place both can where a = b, since rows then change places in pairs
+/// (plan/row_exchange.hpp).
+TwoPasses in_two_passes(const Stage& stage, const Predecessor& before, Stage* after = nullptr);
 
 }  // namespace weft

@@ -267,10 +267,31 @@ void Stage::choose_pieces() {
   };
   pieces_from_source_ = are_rows(spec_.sources);
   pieces_to_sink_ = are_rows(spec_.sinks);
-  if (pieces_from_source_ && pieces_to_sink_ && !may_store_early(ordered_axes()))
-    pieces_to_sink_ = false;
   direct_source_ = direct_sink_ = false;
-  if (pieces_from_source_ && pieces_to_sink_) tile_bytes_ = 0;
+  if (takes_pieces())
+    exchange_ = exchange_of_rows(spec_.sources, spec_.source_element.bytes(), spec_.sinks,
+                                 spec_.sink_element.bytes(), spec_.axis);
+  if (exchange_) return choose_exchange();
+  if (takes_pieces() && !may_store_early(ordered_axes())) pieces_to_sink_ = false;
+  if (takes_pieces()) tile_bytes_ = 0;
+}
+
+// Rows that change places go in squares, so that those which are stored are all loaded. A tile has
+// room for one of them.
+void Stage::choose_exchange() {
+  const Element& element = spec_.sink_element;
+  const std::int64_t points = spec_.sink_box.extent(spec_.axis);
+  const std::int64_t row_bytes = points * element.bytes();
+  const std::int64_t most = fewest_together({.kind = spec_.kind, .precision = element.precision});
+  const bool is_real = spec_.kind != BatchKind::c2c;
+  lanes_ = rows_exchanged(row_bytes, is_real ? most / 2 : 2, most);
+  tiling_ = tiling_of(lanes_);
+  if (stay_exchanged(row_bytes, lanes_)) store_mode_ = StoreMode::cached;
+  store_copy_ = copy_function(element, spec_.factor != 1, store_mode_);
+  std::int64_t rows = 1;
+  for (const Tile& tile : tiling_.tiles) rows = std::max(rows, tile.lanes * tile.lanes);
+  tile_bytes_ =
+      round_up(shape_of(lanes_, points, element).lane * rows * element.bytes(), kLineBytes);
 }
 
 // Lanes that are next to each other on a side need no tile there, if the engine can take its rows

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/engine.hpp"
 #include "plan/kernels.hpp"
 #include "plan/overlap.hpp"
+#include "plan/row_exchange.hpp"
 #include "plan/tiling.hpp"
 
 namespace weft {
@@ -68,6 +70,9 @@ class Stage {
   bool needs_no_tile() const noexcept { return rows_from_source_ && rows_to_sink_; }
   /// Likewise, but that a tile may be needed lest it stores over what it has still to load.
   bool takes_rows() const noexcept { return takes_rows_; }
+  /// True when the engine takes all rows, which are contiguous, from where they lie, and stores
+  /// them likewise.
+  bool takes_pieces() const noexcept { return pieces_from_source_ && pieces_to_sink_; }
 
   /// Cache memory that run() needs, for each thread.
   std::int64_t workspace_bytes() const noexcept {
@@ -101,6 +106,7 @@ class Stage {
   void make_batches();
   void choose_direct();
   void choose_pieces();
+  void choose_exchange();
   TileShape shape_of(std::int64_t lanes, std::int64_t points, const Element& element) const;
   BatchSpec batch_for(const Tile& tile) const;
   std::byte* address(const Segment& segment, const Tile& tile, std::int64_t element_bytes,
@@ -124,6 +130,8 @@ class Stage {
                      std::int64_t element_bytes, std::byte* memory) const;
   void run_pieces(const Tile& tile, const Batch& batch, const Call& call, const Ahead& ahead,
                   std::byte* workspace) const;
+  void run_exchanging(const Tile& tile, const Batch& batch, const Call& call,
+                      std::byte* workspace) const;
   Storing storing() const;
   const std::byte* twiddles_of(const Tile& tile) const;
 
@@ -132,16 +140,17 @@ class Stage {
   int lane_axis_ = -1;
   std::int64_t lanes_ = 1;
   StoreMode store_mode_ = StoreMode::cached;
-  bool leaves_cache_ = false;        // no core's own cache holds source and sink
-  bool sink_is_absent_ = false;      // stored by way of the cache, but not in it before
-  bool rows_ = false;                // tiles hold whole rows; else lanes are next to each other
-  bool direct_source_ = false;       // the engine reads the source itself
-  bool direct_sink_ = false;         // the engine writes the sink itself
-  bool pieces_from_source_ = false;  // the engine takes rows from the source, in pieces
-  bool pieces_to_sink_ = false;      // the engine stores rows to the sink, in pieces
-  bool takes_rows_ = false;          // the engine can, from the source and to the sink
-  bool rows_from_source_ = false;    // the engine gathers its rows from the source itself
-  bool rows_to_sink_ = false;        // the engine scatters its rows to the sink itself
+  bool leaves_cache_ = false;            // no core's own cache holds source and sink
+  bool sink_is_absent_ = false;          // stored by way of the cache, but not in it before
+  bool rows_ = false;                    // tiles hold whole rows; else lanes are next to each other
+  bool direct_source_ = false;           // the engine reads the source itself
+  bool direct_sink_ = false;             // the engine writes the sink itself
+  bool pieces_from_source_ = false;      // the engine takes rows from the source, in pieces
+  bool pieces_to_sink_ = false;          // the engine stores rows to the sink, in pieces
+  std::optional<RowExchange> exchange_;  // such rows change places; the engine takes them
+  bool takes_rows_ = false;              // the engine can, from the source and to the sink
+  bool rows_from_source_ = false;        // the engine gathers its rows from the source itself
+  bool rows_to_sink_ = false;            // the engine scatters its rows to the sink itself
   Tiling tiling_;
   std::int64_t tile_bytes_ = 0;
   std::int64_t scratch_bytes_ = 0;  // of the engine

@@ -1,6 +1,7 @@
 // A stage's run: a tile is loaded, transformed and stored, or the engine is told where all of it
 // lies.
 #include <algorithm>
+#include <utility>
 
 #include "base/cache.hpp"
 #include "plan/stage.hpp"
@@ -197,6 +198,65 @@ void Stage::run_pieces(const Tile& tile, const Batch& batch, const Call& call, c
   if (!pieces_to_sink_) store(tile, call, out_tile);
 }
 
+// Row (j, k) and those after it along k, as many as the tile has, are stored where rows (k, j) and
+// those after it along j lie, which go to the workspace meanwhile and then to where the former
+// were. That does the tiles with j > k as well. Where j = k all rows of a square of tiles change
+// places with one another: all go to the workspace first.
+void Stage::run_exchanging(const Tile& tile, const Batch& batch, const Call& call,
+                           std::byte* workspace) const {
+  const Cell& cell = tiling_.cells[tile.cell];
+  const Segment& source = sources_of(cell).front();
+  const Segment& sink = sinks_of(cell).front();
+  const auto [first, second] = *exchange_;
+  const std::int64_t source_bytes = spec_.source_element.bytes();
+  const std::int64_t sink_bytes = spec_.sink_element.bytes();
+  const std::int64_t pitch = shape_of(tile.lanes, sink.count, spec_.sink_element).lane;
+  // The rows from that one on along an axis, on one side.
+  const auto rows_at = [&](const Segment& side, std::int64_t bytes, const Tile& row, int axis) {
+    const std::int64_t distance = axis < 0 ? 1 : side.strides[axis];
+    return Piece{address(side, row, bytes, call), 0, side.count, 1, distance};
+  };
+  const auto rows_kept = [&](std::int64_t number) {
+    return Piece{workspace + number * tile.lanes * pitch * sink_bytes, 0, sink.count, 1, pitch};
+  };
+  const auto transform = [&](const Tile& row, int axis, const Piece& to, const Storing& how) {
+    const Piece from = rows_at(source, source_bytes, row, axis);
+    batch.run_pieces({&from, 1}, {&to, 1}, {}, how, workspace + 2 * tile_bytes_ + list_bytes());
+  };
+  const auto put_back = [&](const Piece& from, const Tile& row, int axis) {
+    const Piece to = rows_at(sink, sink_bytes, row, axis);
+    store_copy_({.target = to.base,
+                 .source = from.base,
+                 .target_row = 1,
+                 .target_column = to.distance,
+                 .source_row = 1,
+                 .source_column = from.distance,
+                 .rows = sink.count,
+                 .columns = tile.lanes},
+                spec_.factor);
+  };
+
+  if (tile.origin[first] > tile.origin[second]) return;
+  const Piece target = rows_at(sink, sink_bytes, tile, lane_axis_);
+  const std::int64_t square = lane_axis_ == second ? tile.lanes : 1;
+  Tile other = tile;
+  if (tile.origin[first] < tile.origin[second]) {
+    std::swap(other.origin[first], other.origin[second]);
+    const int axis = lane_axis_ == second ? first : lane_axis_;
+    transform(other, axis, rows_kept(0), {});
+    transform(tile, lane_axis_, target, storing());
+    put_back(rows_kept(0), other, axis);
+  } else if (square == 1) {
+    transform(tile, lane_axis_, target, storing());
+  } else {
+    for (std::int64_t i = 0; i < square; ++i, ++other.origin[first])
+      transform(other, lane_axis_, rows_kept(i), {});
+    other = tile;
+    for (std::int64_t i = 0; i < square; ++i, ++other.origin[first])
+      put_back(rows_kept(i), other, lane_axis_);
+  }
+}
+
 // Of all rows, at the tile's position along the twiddle axis.
 const std::byte* Stage::twiddles_of(const Tile& tile) const {
   if (spec_.twiddle_axis < 0) return nullptr;
@@ -239,6 +299,7 @@ void Stage::run(std::int64_t tile_number, const Call& call, std::byte* workspace
   if (!spec_.transforms) return copy_through(tile, call);
   const Cell& cell = tiling_.cells[tile.cell];
   const Batch& batch = *batches_[batch_of_tile_[static_cast<std::size_t>(tile_number)]];
+  if (exchange_) return run_exchanging(tile, batch, call, workspace);
   if (rows_from_source_ || rows_to_sink_) return run_rows(tile, batch, call, workspace);
   if (pieces_from_source_ || pieces_to_sink_)
     return run_pieces(tile, batch, call, ahead, workspace);
