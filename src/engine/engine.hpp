@@ -100,6 +100,8 @@ class Batch {
   /// Memory that run() needs besides, aligned to cache lines.
   virtual std::int64_t scratch_bytes() const { return 0; }
   virtual void run(void* in, void* out, void* scratch) const = 0;
+  /// Transforms that take as long as one, since they are done at once.
+  virtual std::int64_t at_once() const { return 1; }
 
   /// True when run_rows() may be called too: for c2c of lanes, whose distances are 1.
   virtual bool takes_rows() const { return false; }

@@ -89,6 +89,10 @@ class WeftBatch : public Batch {
     }
   }
 
+  std::int64_t at_once() const override {
+    return rows_ || short_rows_ ? RowTransform<Real>::kRows : signals_at_once();
+  }
+
   bool takes_rows() const override { return lanes_ != nullptr; }
   void run_rows(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
                 const Storing& storing, void* scratch) const override {

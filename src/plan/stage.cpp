@@ -271,7 +271,7 @@ void Stage::choose_pieces() {
   if (takes_pieces())
     exchange_ = exchange_of_rows(spec_.sources, spec_.source_element.bytes(), spec_.sinks,
                                  spec_.sink_element.bytes(), spec_.axis);
-  if (exchange_) return choose_exchange();
+  if (exchange_ && !tiling_.tiles.empty()) return choose_exchange();
   if (takes_pieces() && !may_store_early(ordered_axes())) pieces_to_sink_ = false;
   if (takes_pieces()) tile_bytes_ = 0;
 }
@@ -282,9 +282,8 @@ void Stage::choose_exchange() {
   const Element& element = spec_.sink_element;
   const std::int64_t points = spec_.sink_box.extent(spec_.axis);
   const std::int64_t row_bytes = points * element.bytes();
-  const std::int64_t most = fewest_together({.kind = spec_.kind, .precision = element.precision});
-  const bool is_real = spec_.kind != BatchKind::c2c;
-  lanes_ = rows_exchanged(row_bytes, is_real ? most / 2 : 2, most);
+  const std::int64_t fewest = engine_->make(batch_for(tiling_.tiles.front()))->at_once();
+  lanes_ = rows_exchanged(row_bytes, fewest, lanes_);
   tiling_ = tiling_of(lanes_);
   if (stay_exchanged(row_bytes, lanes_)) store_mode_ = StoreMode::cached;
   store_copy_ = copy_function(element, spec_.factor != 1, store_mode_);
