@@ -15,7 +15,6 @@ namespace {
 
 using test::Field;
 using test::Memory;
-using test::StageCase;
 
 constexpr int kSlot = kSlotOutput;
 
