@@ -284,8 +284,8 @@ class Cutter {
   std::int64_t element_bytes_;
 };
 
-// `stage`, whose rows lie as the first of two passes along `axis` leaves them and are stored as the
-// second one wants them, or the reverse, which is the same where a = b.
+// `stage`, with two axes instead of `axis`: its sources are cut into rows b j1 + j2, and it stores
+// to `sinks`.
 StageSpec with_cut_rows(const Stage& stage, int axis, const Cutter& cutter,
                         const std::vector<Port>& sinks) {
   StageSpec spec = stage.spec();
@@ -296,6 +296,13 @@ StageSpec with_cut_rows(const Stage& stage, int axis, const Cutter& cutter,
   spec.sources = cutter.sources(spec.sources);
   spec.sinks = sinks;
   return spec;
+}
+
+// True when `rows` is along another axis than `lanes`, whole and not slice by slice, so that it can
+// reorder what the latter goes through.
+bool is_beside(const StageSpec& rows, const StageSpec& lanes) {
+  return rows.axis != lanes.axis && rows.slice_axis < 0 && rows.part == 0 &&
+         rows.source_box.dimensions() == lanes.source_box.dimensions();
 }
 
 // True when rows of `stage`, which works in place, would change places in pairs.
@@ -319,12 +326,8 @@ StageSpec loading_reordered(const Stage& stage, int axis, const Cutter& cutter) 
 
 // True when `after` can load what `stage` makes in place in another order.
 bool can_load_reordered(const Stage* after, const StageSpec& spec, const Factors& factors) {
-  if (after == nullptr || factors.a != factors.b || !same_views(spec.sources, spec.sinks) ||
-      !same_views(spec.sinks, after->spec().sources))
-    return false;
-  const StageSpec& rows = after->spec();
-  if (rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0 ||
-      rows.source_box.dimensions() != spec.source_box.dimensions())
+  if (after == nullptr || factors.a != factors.b || !is_beside(after->spec(), spec) ||
+      !same_views(spec.sources, spec.sinks) || !same_views(spec.sinks, after->spec().sources))
     return false;
   const Cutter cutter(spec.axis, factors, spec.sink_element.bytes());
   return exchanges(*after, loading_reordered(*after, spec.axis, cutter));
@@ -338,9 +341,8 @@ bool can_reorder(const Predecessor& before, const Stage& stage) {
   const StageSpec& rows = before.stage->spec();
   const StageSpec& spec = stage.spec();
   const int dimensions = places.front().view.box.dimensions();
-  if (dimensions == kMaxDimensions || rows.source_box.dimensions() != dimensions ||
-      spec.source_box.dimensions() != dimensions || !stays_in_place(spec, places) ||
-      rows.axis == spec.axis || rows.slice_axis >= 0 || rows.part > 0)
+  if (dimensions == kMaxDimensions || spec.source_box.dimensions() != dimensions ||
+      !is_beside(rows, spec) || !stays_in_place(spec, places))
     return false;
   const std::optional<Factors> factors = factors_of(before, spec);
   if (!factors || !can_be_cut(boxes_of(rows.sources), spec.axis, factors->b)) return false;

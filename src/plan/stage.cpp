@@ -203,6 +203,7 @@ void Stage::use_engine(const Engine& engine, int threads) {
   engine_ = &engine;
   choose_pieces();
   make_batches();
+  if (exchange_) choose_exchange();
   choose_rows();
   if (!rows_from_source_ || !rows_to_sink_) return;
   tile_bytes_ = 0;
@@ -218,6 +219,7 @@ void Stage::use_engine(const Engine& engine, int threads) {
 void Stage::make_batches() {
   batches_.clear();
   batch_of_tile_.clear();
+  scratch_bytes_ = 0;
   std::vector<BatchSpec> specs;
   for (const Tile& tile : tiling_.tiles) {
     const BatchSpec spec = batch_for(tile);
@@ -268,11 +270,10 @@ void Stage::choose_pieces() {
   pieces_from_source_ = are_rows(spec_.sources);
   pieces_to_sink_ = are_rows(spec_.sinks);
   direct_source_ = direct_sink_ = false;
-  if (takes_pieces())
+  if (takes_pieces() && !tiling_.tiles.empty())
     exchange_ = exchange_of_rows(spec_.sources, spec_.source_element.bytes(), spec_.sinks,
                                  spec_.sink_element.bytes(), spec_.axis);
-  if (exchange_ && !tiling_.tiles.empty()) return choose_exchange();
-  if (takes_pieces() && !may_store_early(ordered_axes())) pieces_to_sink_ = false;
+  if (takes_pieces() && !exchange_ && !may_store_early(ordered_axes())) pieces_to_sink_ = false;
   if (takes_pieces()) tile_bytes_ = 0;
 }
 
@@ -282,9 +283,9 @@ void Stage::choose_exchange() {
   const Element& element = spec_.sink_element;
   const std::int64_t points = spec_.sink_box.extent(spec_.axis);
   const std::int64_t row_bytes = points * element.bytes();
-  const std::int64_t fewest = engine_->make(batch_for(tiling_.tiles.front()))->at_once();
-  lanes_ = rows_exchanged(row_bytes, fewest, lanes_);
+  lanes_ = rows_exchanged(row_bytes, batches_.front()->at_once(), lanes_);
   tiling_ = tiling_of(lanes_);
+  make_batches();
   if (stay_exchanged(row_bytes, lanes_)) store_mode_ = StoreMode::cached;
   store_copy_ = copy_function(element, spec_.factor != 1, store_mode_);
   std::int64_t rows = 1;

@@ -137,7 +137,6 @@ void Rig::expect_inside(const Part& part, const View& view) const {
   if (view.slot == kSlotSend) bytes = part.memory.send_bytes;
   if (view.slot == kSlotReceive) bytes = part.memory.receive_bytes;
   if (view.slot == kSlotOwn) bytes = part.memory.own_bytes;
-  if (view.slot == kSlotOwn) bytes = part.memory.own_bytes;
   if (view.slot == slot_of_window(nodes_.comm.rank())) bytes = part.memory.window_bytes;
   EXPECT_LE(last, kGuardBytes + bytes) << "in slot " << view.slot;
 }
