@@ -34,6 +34,7 @@ struct BatchSpec {
   std::int64_t out_stride = 1;
   std::int64_t out_distance = 1;
   bool in_place = false;  ///< run() is called with in == out (c2c only)
+  bool together = true;   ///< false: transforms are better done one by one than many at once
 
   friend auto operator<=>(const BatchSpec&, const BatchSpec&) = default;
 };

@@ -75,8 +75,9 @@ bool RowBatch<Real>::takes(const BatchSpec& spec) {
   const std::int64_t n = complex_length(spec);
   const bool in_squares = n % (kParts * kParts) == 0;
   const std::int64_t bytes = spec.n * static_cast<std::int64_t>(sizeof(Column<Real>));
-  return !are_few(bytes, spec.kind, kRows == 2) && spec.n % 2 == 0 &&
-         RowTransform<Real>::takes(n) && (in_squares || spec.kind != BatchKind::r2c);
+  const bool few = spec.together && are_few(bytes, spec.kind, kRows == 2);
+  return !few && spec.n % 2 == 0 && RowTransform<Real>::takes(n) &&
+         (in_squares || spec.kind != BatchKind::r2c);
 }
 
 template <class Real>

@@ -88,7 +88,7 @@ std::string to_string(const BatchSpec& spec) {
          " n=" + number(spec.n) + " count=" + number(spec.count) + " strides " +
          number(spec.in_stride) + ',' + number(spec.in_distance) + " -> " +
          number(spec.out_stride) + ',' + number(spec.out_distance) +
-         (spec.in_place ? " in place" : "");
+         (spec.in_place ? " in place" : "") + (spec.together ? "" : " one by one");
 }
 
 }  // namespace weft

@@ -191,6 +191,7 @@ BatchSpec Stage::batch_for(const Tile& tile) const {
   const bool between_tiles = !direct_source_ && !direct_sink_;
   const bool on_the_spot = direct_source_ && direct_sink_ && same_views(spec_.sources, spec_.sinks);
   batch.in_place = spec_.kind == BatchKind::c2c && (between_tiles || on_the_spot);
+  batch.together = !one_by_one_;
   return batch;
 }
 
@@ -283,6 +284,9 @@ void Stage::choose_exchange() {
   const Element& element = spec_.sink_element;
   const std::int64_t points = spec_.sink_box.extent(spec_.axis);
   const std::int64_t row_bytes = points * element.bytes();
+  const std::int64_t together = batches_.front()->at_once();
+  one_by_one_ = rows_exchanged(row_bytes, 1, together) < together;
+  if (one_by_one_) make_batches();
   lanes_ = rows_exchanged(row_bytes, batches_.front()->at_once(), lanes_);
   tiling_ = tiling_of(lanes_);
   make_batches();

@@ -148,6 +148,7 @@ class Stage {
   bool pieces_from_source_ = false;      // the engine takes rows from the source, in pieces
   bool pieces_to_sink_ = false;          // the engine stores rows to the sink, in pieces
   std::optional<RowExchange> exchange_;  // such rows change places; the engine takes them
+  bool one_by_one_ = false;              // as few of them at once as it can
   bool takes_rows_ = false;              // the engine can, from the source and to the sink
   bool rows_from_source_ = false;        // the engine gathers its rows from the source itself
   bool rows_to_sink_ = false;            // the engine scatters its rows to the sink itself

@@ -123,17 +123,22 @@ void expect_same_as_in_one_piece(const Case& c) {
   const auto batch = engine.make(spec);
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
   batch->run(whole_in.data(), whole_out.data(), scratch.data());
-  batch->run_pieces(in.pieces(), out.pieces(), {}, c.storing, scratch.data());
   const double tolerance = 8 * std::numeric_limits<Real>::epsilon() * static_cast<double>(c.n);
-  for (std::int64_t i = 0; i < c.count; ++i)
-    for (std::int64_t j = 0; j < points_out; ++j)
-      for (int part = 0; part < parts_out; ++part)
-        ASSERT_NEAR(static_cast<double>(out.at(i, j)[part]),
-                    c.storing.factor * static_cast<double>(whole_out[static_cast<std::size_t>(
-                                           (i * (points_out + 1) + j) * parts_out + part)]),
-                    tolerance)
-            << "transform " << i << ", point " << j << ", part " << part;
-  EXPECT_TRUE(in.canaries_live() && out.canaries_live());
+  // How long rows are stored is tried: another way in the second call.
+  for (int call = 0; call < (c.storing.streaming && c.n > 300 ? 2 : 1); ++call) {
+    batch->run_pieces(in.pieces(), out.pieces(), {}, c.storing, scratch.data());
+    EXPECT_TRUE(in.canaries_live() && out.canaries_live());
+    for (std::int64_t i = 0; i < c.count; ++i)
+      for (std::int64_t j = 0; j < points_out; ++j)
+        for (int part = 0; part < parts_out; ++part) {
+          ASSERT_NEAR(static_cast<double>(out.at(i, j)[part]),
+                      c.storing.factor * static_cast<double>(whole_out[static_cast<std::size_t>(
+                                             (i * (points_out + 1) + j) * parts_out + part)]),
+                      tolerance)
+              << "call " << call << ", transform " << i << ", point " << j << ", part " << part;
+          out.at(i, j)[part] = 0;
+        }
+  }
 }
 
 TEST(Pieces, GiveWhatOnePieceGives) {

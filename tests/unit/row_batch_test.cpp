@@ -211,6 +211,8 @@ TEST(RowBatch, TakesWhatIsLongEnough) {
   EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 384}));
   EXPECT_FALSE(RowBatch<float>::takes({.kind = BatchKind::r2c, .n = 30000}));
   EXPECT_TRUE(RowBatch<float>::takes({.kind = BatchKind::c2r, .n = 16384}));
+  EXPECT_FALSE(RowBatch<double>::takes({.kind = BatchKind::r2c, .n = 256}));
+  EXPECT_TRUE(RowBatch<double>::takes({.kind = BatchKind::r2c, .n = 256, .together = false}));
 }
 
 }  // namespace
