@@ -446,10 +446,11 @@ TEST(TwoPasses, AreNotTriedForShortAxes) {
 
 // Whatever the trial says, it says it again.
 TEST(TwoPasses, AreTriedOnce) {
-  const bool gains = is_faster_in_two_passes(4096, Precision::double_);
-  EXPECT_EQ(is_faster_in_two_passes(4096, Precision::double_), gains);
-  const auto rows = gains ? std::vector<std::int64_t>{64, 64} : std::vector<std::int64_t>{4096};
-  EXPECT_EQ(rows_in_passes(4096, Precision::double_), rows);
+  const bool gains = is_faster_in_two_passes(2048, Precision::double_);
+  EXPECT_EQ(is_faster_in_two_passes(2048, Precision::double_), gains);
+  const auto rows = gains ? std::vector<std::int64_t>{64, 32} : std::vector<std::int64_t>{2048};
+  EXPECT_EQ(rows_in_passes(2048, Precision::double_), rows);
+  EXPECT_EQ(rows_in_passes(16384, Precision::double_), (std::vector<std::int64_t>{128, 128}));
   EXPECT_FALSE(is_faster_in_two_passes(4099, Precision::double_)) << "prime";
 }
 
