@@ -33,8 +33,8 @@ constexpr std::int64_t kLongest = 32768;
 constexpr std::int64_t kPairBytes = 16 * 1024;
 
 /// Results of signals that take so much come many at a time, while a core can have few stores past
-/// the cache under way. (A Cascade Lake Xeon, rows of 4096^2 past the cache and by way of it: c2c, 1
-/// rank with 2 threads 50 -> 40 ms, 2 ranks in place 64 -> 53, r2c there 33 -> 25.)
+/// the cache under way. (A Cascade Lake Xeon, rows of 4096^2 past the cache and by way of it: c2c,
+/// 1 rank with 2 threads 50 -> 40 ms, 2 ranks in place 64 -> 53, r2c there 33 -> 25.)
 constexpr std::int64_t kLongBytes = 16 * 1024;
 
 template <class Real>
