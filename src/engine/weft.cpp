@@ -73,8 +73,8 @@ class WeftBatch : public Batch {
     run_pieces({&from, 1}, {&to, 1}, {}, {}, scratch);
   }
 
-  // Long rows that are said to go past the cache are also tried by way of it, which no slice shares
-  // with them if nothing is fetched for one.
+  // Long rows that are said to go past the cache are also tried by way of it, but not where they
+  // come from slices, for which that is to stay free.
   void run_pieces(Pieces in, Pieces out, const Ahead& ahead, const Storing& how,
                   void* scratch) const override {
     Storing storing = how;

@@ -203,6 +203,7 @@ std::vector<BatchSpec> Stage::typical_batch() const {
 void Stage::use_engine(const Engine& engine, int threads) {
   engine_ = &engine;
   choose_pieces();
+  one_by_one_ = false;
   make_batches();
   if (exchange_) choose_exchange();
   choose_rows();
