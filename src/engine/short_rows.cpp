@@ -19,7 +19,7 @@ ShortRows<Real>::ShortRows(const BatchSpec& spec)
       count_(spec.count),
       in_(reals_in(spec)),
       out_(reals_out(spec)),
-      transform_(spec.n, spec.direction) {}
+      transform_(spec.n, spec.direction, true) {}
 
 template <class Real>
 std::int64_t ShortRows<Real>::scratch_bytes() const {
