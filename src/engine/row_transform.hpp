@@ -134,7 +134,7 @@ RowTransform<Real>::RowTransform(std::int64_t n, Direction direction, bool in_re
     for (int i = 0; i < kParts; ++i) positions_.push_back(parts_.position(square_from(k) + i));
     if (k == 0 || in_registers)
       for (int p = 1; p < kParts; ++p) twiddles_.push_back(roots(p, square_from(k), n, direction));
-    for (int p = 1; p < kParts; ++p) {
+    for (int p = 1; p < kParts && !in_registers; ++p) {
       const Twiddle<Real> w = root<Real>(p * square_from(k), n);
       of_squares_.push_back({w.re, forward ? w.im : -w.im});
     }

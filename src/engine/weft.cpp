@@ -42,9 +42,6 @@ class WeftBatch : public Batch {
  public:
   explicit WeftBatch(const BatchSpec& spec)
       : spec_(spec),
-        is_long_(std::max(reals_in(spec).row, reals_out(spec).row) *
-                     static_cast<std::int64_t>(sizeof(Real)) >=
-                 kLongBytes),
         in_halves_(spec.kind != BatchKind::c2c && spec.n % 2 == 0 &&
                    spec.n * static_cast<std::int64_t>(sizeof(Column<Real>)) > kPairBytes),
         transform_(in_halves_ ? spec.n / 2 : spec.n, spec.direction) {
@@ -79,7 +76,7 @@ class WeftBatch : public Batch {
                   void* scratch) const override {
     Storing storing = how;
     if (are_in_cache(in, out)) storing.streaming = false;
-    if (!storing.streaming || !is_long_ || !ahead.empty())
+    if (!storing.streaming || !are_long() || !ahead.empty())
       return run_signals(in, out, ahead, storing, scratch);
     const int way = stores_.next();
     storing.streaming = way == 0;
@@ -145,6 +142,11 @@ class WeftBatch : public Batch {
   // The first of those that are the imaginary parts, or none.
   std::int64_t second_of(const Job& job) const {
     return signals_at_once() > kWidth<Real> ? job.first + kWidth<Real> : spec_.count;
+  }
+
+  bool are_long() const {
+    const std::int64_t reals = std::max(reals_in(spec_).row, reals_out(spec_).row);
+    return reals * static_cast<std::int64_t>(sizeof(Real)) >= kLongBytes;
   }
 
   // True for rows that lie in the cache when they are stored, since they are stored where they were
@@ -367,7 +369,6 @@ class WeftBatch : public Batch {
   }
 
   BatchSpec spec_;
-  bool is_long_;
   bool in_halves_;
   ColumnTransform<Real> transform_;
   std::unique_ptr<ShortRows<Real>> short_rows_;  // one of these two does rows, or none
