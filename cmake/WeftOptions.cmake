@@ -13,9 +13,20 @@ endforeach()
 set(WEFT_SANITIZE OFF CACHE STRING "OFF, address (with undefined behaviour) or thread")
 set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS OFF address thread)
 
-option(WEFT_NATIVE "Compile the library for this machine's CPU (-march=native); OFF for packages" ON)
-set(WEFT_TEST_INSTRUCTIONS x86-64-v3 CACHE STRING
-  "-march for which the engine weft is tested too, beside the library's own; a list, such as x86-64-v3;x86-64")
+set(weft_known_instructions x86-64-v3 x86-64-v4)  # of src/engine/instructions.cpp, narrowest first
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT APPLE)
+  set(weft_instructions ${weft_known_instructions})
+else()
+  set(weft_instructions)
+endif()
+set(WEFT_INSTRUCTIONS "${weft_instructions}" CACHE STRING
+  "Vector instructions that the engine weft is compiled for, beside those that every processor has")
+foreach(set IN LISTS WEFT_INSTRUCTIONS)
+  if(NOT set IN_LIST weft_known_instructions)
+    list(JOIN weft_known_instructions ", " known)
+    message(FATAL_ERROR "WEFT_INSTRUCTIONS has '${set}'; Weft knows ${known}")
+  endif()
+endforeach()
 option(WEFT_WERROR "Warnings are errors" OFF)
 option(WEFT_HDF5 "Let the command read and write HDF5, when a parallel HDF5 is found" ON)
 
@@ -67,11 +78,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 
 # For the library's own sources: fused multiply-add, complex products without the rescue of infinities
-# of C99 Annex G (a function call each), sqrt without errno; and this machine's vector instructions.
+# of C99 Annex G (a function call each), sqrt without errno.
 include(CheckCXXCompilerFlag)
 add_library(weft_arithmetic_flags INTERFACE)
-add_library(weft_kernel_flags INTERFACE)
-target_link_libraries(weft_kernel_flags INTERFACE weft_arithmetic_flags)
 function(weft_flag_of target flag)
   string(MAKE_C_IDENTIFIER "WEFT_CXX${flag}" known)
   check_cxx_compiler_flag(${flag} ${known})
@@ -82,6 +91,3 @@ endfunction()
 foreach(flag -ffp-contract=fast -fcx-limited-range -fno-math-errno)
   weft_flag_of(weft_arithmetic_flags ${flag})
 endforeach()
-if(WEFT_NATIVE)
-  weft_flag_of(weft_kernel_flags -march=native)
-endif()

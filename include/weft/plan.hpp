@@ -204,4 +204,10 @@ class Plan : public AnyPlan {
 WEFT_API std::vector<std::string> exchanges();
 WEFT_API std::vector<std::string> engines();
 
+/// The vector instructions that the engine "weft" uses: the widest that this build and this
+/// processor have, of "x86-64-v4", "x86-64-v3" (levels of the psABI of x86-64: AVX-512, AVX2) and
+/// "baseline", or what the environment variable WEFT_INSTRUCTIONS names. Throws Error
+/// (invalid_argument, unavailable) where they do not have that; so does every plan.
+WEFT_API std::string instructions();
+
 }  // namespace weft

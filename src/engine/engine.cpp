@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "engine/instructions.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
 #include "weft/export.hpp"
@@ -22,7 +23,6 @@ namespace weft {
 
 WEFT_API std::vector<std::string> engines();  // for users in weft/plan.hpp, a layer above
 
-const Engine& weft_engine();
 #ifdef WEFT_HAVE_MKL
 const Engine& mkl_engine();
 #endif
@@ -177,7 +177,7 @@ std::vector<double> measure(const BatchSpec& spec, bool cold) {
 
 std::span<const Engine* const> engine_table() {
   static const auto table = std::to_array<const Engine*>({
-      &weft_engine(),
+      &chosen_instructions().engine(),
 #ifdef WEFT_HAVE_MKL
       &mkl_engine(),
 #endif

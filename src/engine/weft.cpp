@@ -11,6 +11,7 @@
 #include "base/cache.hpp"
 #include "engine/column_transform.hpp"
 #include "engine/engine.hpp"
+#include "engine/instructions.hpp"
 #include "engine/lane_batch.hpp"
 #include "engine/next_rows.hpp"
 #include "engine/root.hpp"
@@ -398,11 +399,19 @@ class WeftEngine : public Engine {
   }
 };
 
-}  // namespace
-
 const Engine& weft_engine() {
   static const WeftEngine engine;
   return engine;
 }
+
+}  // namespace
+
+// Compiled for several sets of instructions, this is all of it that others see (WeftInstructions).
+#ifndef WEFT_INSTRUCTION_SET
+#define WEFT_INSTRUCTION_SET weft_for_baseline
+#define WEFT_INSTRUCTION_SET_NAME "baseline"
+#endif
+extern "C" const Instructions WEFT_INSTRUCTION_SET;
+const Instructions WEFT_INSTRUCTION_SET{WEFT_INSTRUCTION_SET_NAME, kPackBytes, &weft_engine};
 
 }  // namespace weft

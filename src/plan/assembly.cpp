@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/aligned_memory.hpp"
+#include "engine/instructions.hpp"
 #include "mpi/shared_cache.hpp"
 #include "plan/implementation.hpp"
 #include "plan/long_axis.hpp"
@@ -138,7 +139,10 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked, ResolveOnl
       node(comm.split_node()),
       request(std::move(asked)) {
   comm.require_same(describe(request), "the arguments of the plan");
-  comm.agree([&] { validate(request, comm.size()); });
+  comm.agree([&] {
+    chosen_instructions();  // which the environment may name
+    validate(request, comm.size());
+  });
   resolved = resolve(request, comm);
   fill_in_grid(request.options.input, resolved.input_layout);
   fill_in_grid(request.options.output, resolved.output_layout);

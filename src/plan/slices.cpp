@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/cache.hpp"
-#include "engine/pack.hpp"
+#include "engine/instructions.hpp"
 
 namespace weft {
 
@@ -51,7 +51,7 @@ bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, in
 
 std::int64_t lines_to_next_row(std::int64_t lines, std::int64_t points,
                                std::int64_t first_level_bytes) {
-  const std::int64_t column_bytes = points * 2 * kPackBytes;
+  const std::int64_t column_bytes = points * 2 * chosen_instructions().register_bytes;
   const bool is_displaced =
       2 * column_bytes > first_level_bytes && column_bytes <= first_level_bytes / 6 * 5;
   return is_displaced ? (lines + 7) / 8 * 8 : lines | 1;

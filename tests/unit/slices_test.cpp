@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/cache.hpp"
-#include "engine/pack.hpp"
+#include "engine/instructions.hpp"
 
 namespace weft {
 namespace {
@@ -60,7 +60,7 @@ TEST(Slices, OfTheirOwnHaveRowsAnOddNumberOfLinesApart) {
 }
 
 TEST(Slices, HaveRowsAnOddNumberOfLinesApartUnlessColumnsAloneFitIntoTheFirstLevelCache) {
-  const std::int64_t column_bytes = 256 * 2 * kPackBytes;
+  const std::int64_t column_bytes = 256 * 2 * chosen_instructions().register_bytes;
   EXPECT_EQ(lines_to_next_row(64, 256, column_bytes * 2), 65);  // what is loaded fits too
   EXPECT_EQ(lines_to_next_row(64, 256, column_bytes * 3 / 2), 64);
   EXPECT_EQ(lines_to_next_row(65, 256, column_bytes * 3 / 2), 72);

@@ -41,6 +41,7 @@ int run_info(const World& world) {
   fmt::print("transport  {}{}\n", transport(), chosen.empty() ? "" : "; chosen by " + chosen);
   fmt::print("ranks      {} on {}\n", world.size(), counted(nodes, "node"));
   fmt::print("engines    {}\n", fmt::join(engines(), ", "));
+  fmt::print("processor  {} as the engine weft uses it\n", instructions());
   fmt::print("exchanges  {}\n", fmt::join(exchanges(), ", "));
   fmt::print("files      {}\n", kFormats);
   return kSuccess;
