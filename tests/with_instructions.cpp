@@ -1,5 +1,5 @@
-// with_instructions SET PROGRAM [ARGUMENT ...]: runs a program in which the engine weft uses that set of
-// instructions, or says that this processor lacks it, and exits with 77.
+// with_instructions SET PROGRAM [ARGUMENT ...]: runs a program in which the engine weft uses that
+// set of instructions, or says that this processor lacks it, and exits with 77.
 #include <unistd.h>
 
 #include <cstdio>

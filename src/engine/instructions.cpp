@@ -2,7 +2,9 @@
 // compiled for any processor.
 #include "engine/instructions.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -44,29 +46,40 @@ bool is_here([[maybe_unused]] std::string_view set) {
   return true;
 }
 
-const Instructions& choose() {
+std::string_view told() {
   const char* const variable = std::getenv("WEFT_INSTRUCTIONS");
-  const std::string_view told = variable == nullptr ? "" : variable;
-  std::string names;
-  for (const Instructions* set : kSets) {
-    if (told.empty() ? is_here(set->name) : told == set->name) {
-      if (is_here(set->name)) return *set;
-      throw Error(ErrorCode::unavailable, "WEFT_INSTRUCTIONS is \"" + std::string(told) +
-                                              "\", which this processor does not have");
-    }
-    names += (names.empty() ? "" : ", ") + std::string(set->name);
-  }
-  throw Error(told.empty() ? ErrorCode::unavailable : ErrorCode::invalid_argument,
-              "WEFT_INSTRUCTIONS is \"" + std::string(told) + "\"; this build has " + names);
+  return variable == nullptr ? "" : variable;
 }
 
 }  // namespace
 
 const Instructions& chosen_instructions() {
-  static const Instructions& chosen = choose();
-  return chosen;
+  static const Instructions* const chosen = [] {
+    const auto is_told = [](const Instructions* set) { return set->name == told(); };
+    const auto has = [](const Instructions* set) { return is_here(set->name); };
+    const auto* const named = std::ranges::find_if(kSets, is_told);
+    return named != std::end(kSets) && has(*named) ? *named : *std::ranges::find_if(kSets, has);
+  }();
+  return *chosen;
 }
 
-std::string instructions() { return chosen_instructions().name; }
+void check_instructions() {
+  if (told().empty()) return;
+  const std::string told_so = "WEFT_INSTRUCTIONS is \"" + std::string(told()) + "\", ";
+  std::string names;
+  for (const Instructions* set : kSets) {
+    if (set->name == told()) {
+      if (is_here(set->name)) return;
+      throw Error(ErrorCode::unavailable, told_so + "which this processor does not have");
+    }
+    names += (names.empty() ? "" : " or ") + std::string(set->name);
+  }
+  throw Error(ErrorCode::invalid_argument, told_so + "expected " + names);
+}
+
+std::string instructions() {
+  check_instructions();
+  return chosen_instructions().name;
+}
 
 }  // namespace weft

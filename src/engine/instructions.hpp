@@ -8,15 +8,18 @@
 
 namespace weft {
 
-/// The engine "weft" as it is compiled for one set of instructions.
+/// The engine "weft" as it is compiled for one set of instructions. The last set is here anywhere.
 struct Instructions {
   const char* name;  ///< of the levels of x86-64 as the psABI has it, or "baseline"
   std::int64_t register_bytes;
   const Engine& (*engine)();
 };
 
-/// The widest set that this processor has, or the one that the variable WEFT_INSTRUCTIONS names.
-/// Throws Error where this build or this processor lacks that.
+/// Those that the variable WEFT_INSTRUCTIONS names, or else the widest that this processor has.
 const Instructions& chosen_instructions();
+
+/// Throws Error where that variable names what this build (invalid_argument) or this processor
+/// (unavailable) does not have.
+void check_instructions();
 
 }  // namespace weft

@@ -140,7 +140,7 @@ AnyPlan::Implementation::Implementation(MPI_Comm user, Request asked, ResolveOnl
       request(std::move(asked)) {
   comm.require_same(describe(request), "the arguments of the plan");
   comm.agree([&] {
-    chosen_instructions();  // which the environment may name
+    check_instructions();
     validate(request, comm.size());
   });
   resolved = resolve(request, comm);

@@ -32,6 +32,17 @@ class Check(CommandTest):
         self.assertIn("--seed 5 --first 6 --cases 1", alone[0])
         self.assertIn("\n".join(alone[:2]), together)
 
+    def test_random_cases_pass_with_all_instructions(self):
+        for name in ("baseline", "x86-64-v3", "x86-64-v4"):
+            with self.subTest(instructions=name):
+                chosen = {"WEFT_INSTRUCTIONS": name}
+                if self.run_weft("info", environment=chosen).returncode != 0:
+                    continue  # not those of this processor or this build
+                self.assertIn(f"processor  {name}", self.succeed("info", environment=chosen))
+                arguments = ["-n", 2, "--cases", 40, "--seed", 12, "--engine", "weft"]
+                text = self.succeed("check", *arguments, environment=chosen)
+                self.assertIn(", 0 failed", text)
+
     def test_exchanges_can_be_restricted(self):
         text = self.succeed("check", "-n", 2, "--cases", 10, "--exchange", "alltoallv", "--verbose")
         self.assertEqual(text.count("exchange alltoallv in "), 10)

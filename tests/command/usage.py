@@ -19,8 +19,18 @@ class Usage(CommandTest):
 
     def test_info_tells_ranks_engines_and_exchanges(self):
         text = self.succeed("info", "-n", 3)
-        for words in ("3 on 1 node", "engines", "exchanges", "MPI", "transport"):
+        for words in ("3 on 1 node", "engines", "exchanges", "MPI", "transport", "processor"):
             self.assertIn(words, text)
+
+    def test_instructions_that_this_build_lacks(self):
+        wrong = {"WEFT_INSTRUCTIONS": "steam"}
+        self.assertIn("weft", self.succeed("--help", environment=wrong))
+        for arguments in (["info"], ["bench", "8x8", "-n", 2]):
+            result = self.run_weft(*arguments, environment=wrong)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertRegex(
+                result.stderr, '^weft: WEFT_INSTRUCTIONS is "steam", expected .*baseline\\n$'
+            )
 
     def test_no_subcommand(self):
         self.expect_failure(2, says=["subcommand is required"])
@@ -57,6 +67,16 @@ class Usage(CommandTest):
             lines = [line for line in result.stderr.splitlines() if line.startswith("weft")]
             self.assertEqual(len(lines), 1, result.stderr)
             self.assertEqual(result.returncode, 2)
+
+    def test_what_is_wrong_on_one_rank_is_told_once(self):
+        last = 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 && export WEFT_INSTRUCTIONS=steam'
+        mpiexec = shlex.split(os.environ.get("MPIEXEC", "mpiexec"))
+        launcher = [*mpiexec, "-n", "3", "sh", "-c", last + '; exec "$0" "$@"']
+        result = self.run_weft("bench", "8x8", launcher=launcher)
+        lines = [line for line in result.stderr.splitlines() if line.startswith("weft")]
+        self.assertEqual(len(lines), 1, result.stderr)
+        self.assertIn("WEFT_INSTRUCTIONS", lines[0])
+        self.assertEqual(result.returncode, 2)
 
     def test_a_launcher_with_another_number_of_ranks(self):
         launcher = [*shlex.split(os.environ.get("MPIEXEC", "mpiexec")), "-n", "2"]
