@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 
 #include "subcommand.hpp"
 #include "transport.hpp"
@@ -35,13 +36,14 @@ std::int64_t count_nodes(const World& world) {
 int run_info(const World& world) {
   const std::int64_t nodes = count_nodes(world);
   if (!world.is_first()) return kSuccess;
+  const std::string processor = instructions();
   fmt::print("weft       {}\n", WEFT_VERSION);
   fmt::print("MPI        {}\n", mpi_version());
   const std::string chosen = transport_variables();
   fmt::print("transport  {}{}\n", transport(), chosen.empty() ? "" : "; chosen by " + chosen);
   fmt::print("ranks      {} on {}\n", world.size(), counted(nodes, "node"));
   fmt::print("engines    {}\n", fmt::join(engines(), ", "));
-  fmt::print("processor  {} as the engine weft uses it\n", instructions());
+  fmt::print("processor  {} as the engine weft uses it\n", processor);
   fmt::print("exchanges  {}\n", fmt::join(exchanges(), ", "));
   fmt::print("files      {}\n", kFormats);
   return kSuccess;
