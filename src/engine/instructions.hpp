@@ -8,9 +8,9 @@
 
 namespace weft {
 
-/// The engine "weft" as it is compiled for one set of instructions. The last set is here anywhere.
+/// The engine "weft" as it is compiled for one set of instructions.
 struct Instructions {
-  const char* name;  ///< of the levels of x86-64 as the psABI has it, or "baseline"
+  const char* name;  ///< "x86-64-v4" or "x86-64-v3", as the psABI has it, or "baseline": anywhere
   std::int64_t register_bytes;
   const Engine& (*engine)();
 };

@@ -1,6 +1,8 @@
 """`weft check`: that it passes, counts, and repeats a case exactly."""
 
+import os
 import re
+import shlex
 import unittest
 
 from _weft import CommandTest
@@ -42,6 +44,13 @@ class Check(CommandTest):
                 arguments = ["-n", 2, "--cases", 40, "--seed", 12, "--engine", "weft"]
                 text = self.succeed("check", *arguments, environment=chosen)
                 self.assertIn(", 0 failed", text)
+
+    def test_ranks_may_have_different_processors(self):
+        other = 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 && export WEFT_INSTRUCTIONS=baseline'
+        mpiexec = shlex.split(os.environ.get("MPIEXEC", "mpiexec"))
+        launcher = [*mpiexec, "-n", "2", "sh", "-c", other + '; exec "$0" "$@"']
+        arguments = ["--cases", 40, "--seed", 13, "--engine", "weft"]
+        self.assertIn(", 0 failed", self.succeed("check", *arguments, launcher=launcher))
 
     def test_exchanges_can_be_restricted(self):
         text = self.succeed("check", "-n", 2, "--cases", 10, "--exchange", "alltoallv", "--verbose")
