@@ -17,6 +17,7 @@ if(WEFT_INSTRUCTIONS)
   endif()
 endif()
 
+# All but the other engines and what engines share.
 file(GLOB weft_kernel_sources CONFIGURE_DEPENDS src/engine/*.cpp)
 list(FILTER weft_kernel_sources EXCLUDE REGEX "/(engine|fftw|instructions|mkl|spec)\\.cpp$")
 

@@ -51,14 +51,19 @@ std::string_view told() {
   return variable == nullptr ? "" : variable;
 }
 
+/// The set that is told, or null.
+const Instructions* told_set() {
+  const auto* const found =
+      std::ranges::find_if(kSets, [](const Instructions* set) { return set->name == told(); });
+  return found == std::end(kSets) ? nullptr : *found;
+}
+
 }  // namespace
 
 const Instructions& chosen_instructions() {
   static const Instructions* const chosen = [] {
-    const auto is_told = [](const Instructions* set) { return set->name == told(); };
-    const auto has = [](const Instructions* set) { return is_here(set->name); };
-    const auto* const named = std::ranges::find_if(kSets, is_told);
-    return named != std::end(kSets) && has(*named) ? *named : *std::ranges::find_if(kSets, has);
+    if (const auto* set = told_set(); set != nullptr && is_here(set->name)) return set;
+    return *std::ranges::find_if(kSets, [](const auto* set) { return is_here(set->name); });
   }();
   return *chosen;
 }
@@ -66,14 +71,13 @@ const Instructions& chosen_instructions() {
 void check_instructions() {
   if (told().empty()) return;
   const std::string told_so = "WEFT_INSTRUCTIONS is \"" + std::string(told()) + "\", ";
-  std::string names;
-  for (const Instructions* set : kSets) {
-    if (set->name == told()) {
-      if (is_here(set->name)) return;
-      throw Error(ErrorCode::unavailable, told_so + "which this processor does not have");
-    }
-    names += (names.empty() ? "" : " or ") + std::string(set->name);
+  if (const auto* set = told_set(); set != nullptr) {
+    if (is_here(set->name)) return;
+    throw Error(ErrorCode::unavailable, told_so + "which this processor does not have");
   }
+  std::string names;
+  for (const Instructions* set : kSets)
+    names += (names.empty() ? "" : " or ") + std::string(set->name);
   throw Error(ErrorCode::invalid_argument, told_so + "expected " + names);
 }
 
