@@ -14,7 +14,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export SIZES KINDS RANKS RIVALS
 
-# $(call build,preset[,target]): configures when it must, then builds; says what is compiled, and failures.
+# $(call build,preset[,targets]): configures when it must, then builds; says what is compiled, and failures.
 build_dir = $(if $(filter default,$1),build,build/$1)
 define build
 	@if [ ! -e $(call build_dir,$1)/build.ninja ] || [ .venv/setup.stamp -nt $(call build_dir,$1)/build.ninja ]; then \
@@ -35,7 +35,7 @@ setup:
 
 demo: ## build, then transform real data and show what comes out
 	@tools/setup demo
-	$(call build,default)
+	$(call build,default,weft_command bench/all)
 	@tools/demo
 
 test: all ## run the tests, some of them also on a build with FFTW as the only engine
@@ -57,7 +57,7 @@ test-tsan: setup ## run the tests of the library, which start threads, with the 
 
 bench: ## compare with the rivals: make bench SIZES="128 256" KINDS=c2c RANKS="1 2" RIVALS=fftw
 	@tools/setup bench
-	$(call build,default)
+	$(call build,default,weft_command bench/all)
 	@bench/run
 
 check: ## format, lint and layers

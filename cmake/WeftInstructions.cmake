@@ -17,9 +17,7 @@ if(WEFT_INSTRUCTIONS)
   endif()
 endif()
 
-# All but the other engines and what engines share.
-file(GLOB weft_kernel_sources CONFIGURE_DEPENDS src/engine/*.cpp)
-list(FILTER weft_kernel_sources EXCLUDE REGEX "/(engine|fftw|instructions|mkl|spec)\\.cpp$")
+file(GLOB weft_kernel_sources CONFIGURE_DEPENDS src/engine/weft/*.cpp)
 
 check_cxx_compiler_flag(-fno-gnu-unique WEFT_CXX_fno_gnu_unique)  # such names stay global
 foreach(set IN LISTS WEFT_INSTRUCTIONS)

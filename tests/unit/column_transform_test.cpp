@@ -2,7 +2,7 @@
 // length up to 130 and some with large prime factors, against direct sums in long double. A
 // transform is linear, so random signals show what it does at each length; which lanes they are in
 // must not matter.
-#include "engine/column_transform.hpp"
+#include "engine/weft/column_transform.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@
 
 #include "base/aligned_memory.hpp"
 #include "engine/engine.hpp"
-#include "engine/radices.hpp"
-#include "engine/sheet.hpp"
+#include "engine/weft/radices.hpp"
+#include "engine/weft/sheet.hpp"
 #include "oracle.hpp"
 
 namespace weft {

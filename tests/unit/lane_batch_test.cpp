@@ -1,6 +1,6 @@
 // LaneBatch and its Trial: what is known of rows changes how they are loaded and stored, and
 // nothing else: the same bits come out.
-#include "engine/lane_batch.hpp"
+#include "engine/weft/lane_batch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
-#include "engine/trial.hpp"
+#include "engine/weft/trial.hpp"
 #include "oracle.hpp"
 
 namespace weft {

@@ -2,7 +2,7 @@
 // sums in long double: every kind, lengths in whole squares and others, one of them with a large
 // prime factor, odd numbers of rows, any alignment, with a factor, stored past the cache or not, in
 // pieces or whole.
-#include "engine/row_batch.hpp"
+#include "engine/weft/row_batch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
-#include "engine/short_rows.hpp"
+#include "engine/weft/short_rows.hpp"
 #include "oracle.hpp"
 
 namespace weft {

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "base/cache.hpp"
-#include "engine/column_transform.hpp"
 #include "engine/engine.hpp"
 #include "engine/instructions.hpp"
-#include "engine/lane_batch.hpp"
-#include "engine/next_rows.hpp"
 #include "engine/root.hpp"
-#include "engine/row_batch.hpp"
-#include "engine/sheet.hpp"
-#include "engine/short_rows.hpp"
 #include "engine/spec.hpp"
-#include "engine/trial.hpp"
+#include "engine/weft/column_transform.hpp"
+#include "engine/weft/lane_batch.hpp"
+#include "engine/weft/next_rows.hpp"
+#include "engine/weft/row_batch.hpp"
+#include "engine/weft/sheet.hpp"
+#include "engine/weft/short_rows.hpp"
+#include "engine/weft/trial.hpp"
 #include "weft/error.hpp"
 
 namespace weft {

@@ -1,6 +1,6 @@
 // Rows are loaded and stored where they lie; those in pieces, or past the cache, by way of
 // WholeRows.
-#include "engine/short_rows.hpp"
+#include "engine/weft/short_rows.hpp"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/seam.hpp"
+#include "engine/weft/seam.hpp"
 
 namespace weft {
 

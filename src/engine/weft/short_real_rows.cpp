@@ -1,7 +1,7 @@
 // ShortRows, of real numbers on one side.
-#include "engine/mirror.hpp"
-#include "engine/rows_ahead.hpp"
-#include "engine/short_rows.hpp"
+#include "engine/weft/mirror.hpp"
+#include "engine/weft/rows_ahead.hpp"
+#include "engine/weft/short_rows.hpp"
 
 namespace weft {
 

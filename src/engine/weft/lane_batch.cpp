@@ -1,12 +1,12 @@
 // Lanes are loaded and stored as fits what is known of their rows: past the cache, by way of it, in
 // how many packs at once.
-#include "engine/lane_batch.hpp"
+#include "engine/weft/lane_batch.hpp"
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/cache.hpp"
-#include "engine/seam.hpp"
+#include "engine/weft/seam.hpp"
 
 namespace weft {
 namespace {

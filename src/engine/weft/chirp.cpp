@@ -1,10 +1,10 @@
 // The convolution, forward and back on the longer length.
-#include "engine/chirp.hpp"
+#include "engine/weft/chirp.hpp"
 
 #include <algorithm>
 
-#include "engine/column_transform.hpp"
-#include "engine/radices.hpp"
+#include "engine/weft/column_transform.hpp"
+#include "engine/weft/radices.hpp"
 
 namespace weft {
 namespace {

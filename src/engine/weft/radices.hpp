@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/butterfly.hpp"
+#include "engine/weft/butterfly.hpp"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/butterfly.hpp"
+#include "engine/weft/butterfly.hpp"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "engine/butterfly.hpp"
 #include "engine/engine.hpp"
+#include "engine/weft/butterfly.hpp"
 
 namespace weft {
 

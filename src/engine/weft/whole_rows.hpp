@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "engine/engine.hpp"
-#include "engine/seam.hpp"
+#include "engine/weft/seam.hpp"
 
 namespace weft {
 

@@ -1,6 +1,6 @@
 // ShortRows, of complex numbers.
-#include "engine/rows_ahead.hpp"
-#include "engine/short_rows.hpp"
+#include "engine/weft/rows_ahead.hpp"
+#include "engine/weft/short_rows.hpp"
 
 namespace weft {
 

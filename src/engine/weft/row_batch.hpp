@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "engine/row_transform.hpp"
-#include "engine/whole_rows.hpp"
+#include "engine/weft/row_transform.hpp"
+#include "engine/weft/whole_rows.hpp"
 
 namespace weft {
 

@@ -1,14 +1,14 @@
 // Rows are read where they lie, and likewise stored; where pieces of them do not begin with a
 // column, they are put together first, or taken apart.
-#include "engine/row_batch.hpp"
+#include "engine/weft/row_batch.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/cache.hpp"
-#include "engine/mirror.hpp"
-#include "engine/next_rows.hpp"
 #include "engine/root.hpp"
+#include "engine/weft/mirror.hpp"
+#include "engine/weft/next_rows.hpp"
 #include "weft/error.hpp"
 
 namespace weft {

@@ -1,10 +1,10 @@
 // The passes of a ColumnTransform.
-#include "engine/column_transform.hpp"
+#include "engine/weft/column_transform.hpp"
 
 #include <algorithm>
 
 #include "base/cache.hpp"
-#include "engine/radices.hpp"
+#include "engine/weft/radices.hpp"
 
 namespace weft {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "engine/engine.hpp"
-#include "engine/row_transform.hpp"
-#include "engine/rows_behind.hpp"
-#include "engine/whole_rows.hpp"
+#include "engine/weft/row_transform.hpp"
+#include "engine/weft/rows_behind.hpp"
+#include "engine/weft/whole_rows.hpp"
 
 namespace weft {
 

@@ -2,9 +2,9 @@
 // anywhere: packs of them go straight through the transform.
 #pragma once
 
-#include "engine/column_transform.hpp"
 #include "engine/engine.hpp"
-#include "engine/trial.hpp"
+#include "engine/weft/column_transform.hpp"
+#include "engine/weft/trial.hpp"
 
 namespace weft {
 

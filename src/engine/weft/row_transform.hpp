@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/column_transform.hpp"
+#include "engine/weft/column_transform.hpp"
 
 namespace weft {
 

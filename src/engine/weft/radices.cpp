@@ -1,6 +1,6 @@
 // The cheapest factors, found by trying all: what follows a pass depends only on the length of its
 // blocks.
-#include "engine/radices.hpp"
+#include "engine/weft/radices.hpp"
 
 #include <limits>
 #include <map>

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "engine/engine.hpp"
-#include "engine/fetch.hpp"
+#include "engine/weft/fetch.hpp"
 
 namespace weft {
 

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "engine/butterfly.hpp"
-#include "engine/chirp.hpp"
-#include "engine/fetch.hpp"
-#include "engine/seam.hpp"
+#include "engine/weft/butterfly.hpp"
+#include "engine/weft/chirp.hpp"
+#include "engine/weft/fetch.hpp"
+#include "engine/weft/seam.hpp"
 #include "weft/kinds.hpp"
 
 namespace weft {

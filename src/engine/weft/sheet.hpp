@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "engine/pack.hpp"
-#include "engine/seam.hpp"
+#include "engine/weft/seam.hpp"
 
 namespace weft {
 
