@@ -56,13 +56,6 @@ class Job:
         return f"{self.library.name} ({self.variant.label}), {self.config}"
 
     @property
-    def times(self) -> dict[str, list[float]]:
-        return {
-            "forward": [time_s for group in self.groups for time_s in group.forward],
-            "backward": [time_s for group in self.groups for time_s in group.backward],
-        }
-
-    @property
     def disturbed(self) -> float:
         """The most that others used or was missing while a kept group was timed, as a share of a core."""
         return max((group.others for group in self.groups), default=0.0)
@@ -148,7 +141,9 @@ def run_problem(jobs: list[Job], settings: Settings, say):
 def rows_of(job: Job) -> list[dict]:
     """The rows of compare.json for one job, a direction each; ratios come later, when all are known."""
     rows = []
-    for direction, times in job.times.items():
+    for direction in ("forward", "backward"):
+        groups = [getattr(group, direction) for group in job.groups]
+        times = [time_s for group in groups for time_s in group]
         if not times:
             continue
         row = {
@@ -162,6 +157,7 @@ def rows_of(job: Job) -> list[dict]:
             "direction": direction,
             "min_s": min(times),
             "median_s": statistics.median(times),
+            "round_min_s": [min(group) for group in groups],
             "ratio": None,
             "samples": len(times),
             "disturbed": round(job.disturbed, 3),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
 from collections.abc import Callable, Iterable
 
 from .results import ONE_PROCESS, config_of, fastest, is_weft, section_text, sections
@@ -132,6 +133,18 @@ def over_floor(section: Section) -> Values:
             yield best["min_s"] / max(row["min_s"] for row in parts)
 
 
+def ratio_in_rounds(row: dict, other: dict) -> float:
+    """row / other, the median over the rounds; of the minima where the rows of older runs lack these.
+
+    Weft with the same options on ranks and on threads follow one another in each round, so a slow spell of the machine
+    meets both. Their minima over all rounds may come from a spell that only one of them met.
+    """
+    rounds = row.get("round_min_s", []), other.get("round_min_s", [])
+    if not rounds[0] or len(rounds[0]) != len(rounds[1]):
+        return row["min_s"] / other["min_s"]
+    return statistics.median(a / b for a, b in zip(*rounds))
+
+
 def ranks_over_threads(suffix: str = "", natural=True):
     """P ranks on P cores, the variants with this suffix, beside one rank with P threads."""
 
@@ -145,7 +158,7 @@ def ranks_over_threads(suffix: str = "", natural=True):
             }
             for row in section.weft(direction):
                 if row["options"] in threaded and is_natural(row) == natural:
-                    yield row["min_s"] / threaded[row["options"]]["min_s"]
+                    yield ratio_in_rounds(row, threaded[row["options"]])
 
     return values
 
@@ -157,7 +170,7 @@ def thread_gain(section: Section) -> Values:
         alone = {row["options"]: row for row in section.weft(direction, config=(1, 1))}
         for row in section.weft(direction):
             if row["options"] in alone:
-                yield alone[row["options"]]["min_s"] / row["min_s"]
+                yield ratio_in_rounds(alone[row["options"]], row)
 
 
 def planning_time(section: Section) -> Values:
