@@ -73,7 +73,7 @@ def target_lines(outcome: dict) -> list[str]:
     lines += [
         "Best and worst over both directions and all of Weft's variants that the line is meant for. Weft's natural output",
         "is compared with rivals' natural output where that was measured, else with their fastest. Rows are compared by",
-        "their minima, Weft on ranks and on threads by the median of the ratios in each round (minima in older rows).",
+        "their minima, Weft on ranks and on threads by the median of the ratios in each turn (minima in older rows).",
         "",
     ]
     lines += ["| | where | wanted | best | worst | |", "|---|---|---:|---:|---:|---|"]

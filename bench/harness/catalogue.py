@@ -10,6 +10,9 @@ import dataclasses
 import math
 
 
+SHARED_ARRAYS = ", shared arrays"
+
+
 @dataclasses.dataclass(frozen=True)
 class Problem:
     """One transform: shape, c2c or r2c, double or single."""
@@ -68,6 +71,11 @@ class Variant:
     label: str
     options: str = ""
     kinds: tuple[str, ...] = ("c2c", "r2c")
+
+    @property
+    def plain_label(self) -> str:
+        """That of the same options with arrays from anywhere."""
+        return self.label.removesuffix(SHARED_ARRAYS)
 
 
 IN_PLACE = Variant("in place", "in_place")
@@ -137,9 +145,9 @@ LIBRARIES = (
             Variant("out of place, cheapest"),
             Variant("in place, cheapest", "in_place"),
             Variant("out of place, natural", "natural"),
-            Variant("out of place, natural, shared arrays", "natural,shared_arrays"),
+            Variant("out of place, natural" + SHARED_ARRAYS, "natural,shared_arrays"),
             Variant("in place, natural", "in_place,natural"),
-            Variant("in place, natural, shared arrays", "in_place,natural,shared_arrays"),
+            Variant("in place, natural" + SHARED_ARRAYS, "in_place,natural,shared_arrays"),
             Variant("pairwise exchange", "exchange=pairwise"),
             Variant("alltoallv exchange", "exchange=alltoallv"),
         ),

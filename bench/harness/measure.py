@@ -1,13 +1,17 @@
 """Measures the rows of one problem, interleaved: in every round each program is started, timed and ended.
 
-Where a program's memory lies decides much of its times, for as long as it lives; so each round has new memory. What
-was timed while others used the cores, or while these were slow, is thrown away and timed again, a few times; then the
-least disturbed is kept, and the row says so.
+Where a program's memory lies decides much of its times, for as long as it lives; so each round has new memory. Rows
+that are compared with one another, the same options on ranks and on threads, are timed in turns while their programs
+live side by side, so that a slow spell of the machine meets them all. What was timed while others used the cores, or
+while these were slow, is thrown away and timed again, a few times; then the least disturbed is kept, and the row says
+so.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 import os
 import statistics
 import sys
@@ -16,6 +20,8 @@ import time
 from .catalogue import Config, Library, Problem, Variant
 from .process import BENCH, Failed, Program, cores
 from .quiet import Pace, Watch
+
+TURNS = 5  # of each program in a sample group, at most
 
 
 @dataclasses.dataclass
@@ -33,10 +39,10 @@ class Settings:
 
 @dataclasses.dataclass
 class Group:
-    """The times of one sample group, and how much of a core others used meanwhile, or was missing."""
+    """The times of one sample group turn by turn, and how much of a core others used meanwhile, or was missing."""
 
-    forward: list[float]
-    backward: list[float]
+    forward: list[list[float]]
+    backward: list[list[float]]
     others: float
 
 
@@ -52,8 +58,9 @@ class Job:
         self.plan_bytes: float | None = None
         self._pair_s = 0.0  # how long a forward and a backward transform take together
 
-    def __str__(self):
-        return f"{self.library.name} ({self.variant.label}), {self.config}"
+    @property
+    def name(self) -> str:
+        return f"{self.library.name} ({self.variant.label})"
 
     @property
     def disturbed(self) -> float:
@@ -68,18 +75,31 @@ class Job:
             arrays + 1.2 * self.library.is_python
         ) * self.problem.array_bytes + self.config.ranks * 150e6
 
-    def measure(self, settings: Settings):
-        """One round. A failure is kept for the table, and ends the job."""
+    @property
+    def family(self) -> tuple:
+        """The same for jobs that take turns: a library with the same options, wherever the arrays lie."""
+        return self.library.name, self.variant.plain_label
+
+    def start(self, settings: Settings, stack: contextlib.ExitStack) -> Program | None:
+        """A running program that the stack will end; a failure is kept for the table, and ends the job."""
         free = memory("MemAvailable")
         if free < self.bytes_needed:
             self.failure = f"it needs about {self.bytes_needed / 2**30:.1f} GiB, but {free / 2**30:.1f} are free"
-            return
+            return None
         try:
-            with self._program(settings) as program:
-                self._warm(program)
-                self.groups.append(self._quiet_group(program, settings))
+            program = stack.enter_context(self._program(settings))
+            self._warm(program)
+            return program
         except Failed as failure:
             self.failure = str(failure)
+            return None
+
+    def pairs(self, settings: Settings) -> int:
+        """How many pairs of transforms a sample group of this length has."""
+        return min(1000, max(1, round(settings.seconds / self._pair_s)))
+
+    def ask_pairs(self, program: Program, pairs: int) -> dict:
+        return program.ask(f"pairs {pairs}", timeout=120 + 20 * pairs * self._pair_s)
 
     def _program(self, settings: Settings) -> Program:
         source = os.path.join(BENCH, "rivals", self.library.program)
@@ -102,22 +122,6 @@ class Job:
         reply = program.ask("pairs 2", timeout=600)
         self._pair_s = max(1e-6, reply["forward"][-1] + reply["backward"][-1])
 
-    def _quiet_group(self, program: Program, settings: Settings) -> Group:
-        pairs = min(1000, max(1, round(settings.seconds / self._pair_s)))
-        best = None
-        for attempt in range(settings.repeats + 1):
-            if attempt > 0:
-                self.discarded += 1
-                time.sleep(0.5)
-            with Watch(program.pids, settings.pace) as watch:
-                reply = program.ask(f"pairs {pairs}", timeout=120 + 20 * pairs * self._pair_s)
-            group = Group(reply["forward"], reply["backward"], watch.others or 0.0)
-            if best is None or group.others < best.others:
-                best = group
-            if watch.quiet:
-                break
-        return best
-
 
 def memory(field: str) -> float:
     """MemTotal or MemAvailable, in bytes."""
@@ -128,22 +132,82 @@ def memory(field: str) -> float:
     return float("inf")
 
 
+def take_turns(running: list[tuple[Job, Program]], settings: Settings) -> list[tuple[Job, Group]]:
+    """A sample group of each job, a few pairs at a time. A job that fails is left out."""
+    groups = {job: Group([], [], 0.0) for job, _ in running}
+    turns = min(TURNS, *(job.pairs(settings) for job in groups))
+    for _ in range(turns):
+        for job, program in running:
+            if job.failure:
+                continue
+            try:
+                reply = job.ask_pairs(program, round(job.pairs(settings) / turns))
+                groups[job].forward.append(reply["forward"])
+                groups[job].backward.append(reply["backward"])
+            except Failed as failure:
+                job.failure = str(failure)
+    return [(job, group) for job, group in groups.items() if not job.failure]
+
+
+def run_together(jobs: list[Job], settings: Settings):
+    """One round of jobs that are compared: their programs live side by side."""
+    with contextlib.ExitStack() as stack:
+        started = [(job, job.start(settings, stack)) for job in jobs]
+        running = [(job, program) for job, program in started if program]
+        best: list[tuple[Job, Group]] = []
+        for attempt in range(settings.repeats + 1):
+            running = [(job, program) for job, program in running if not job.failure]
+            if not running:
+                break
+            if attempt > 0:
+                for job, _ in running:
+                    job.discarded += 1
+                time.sleep(0.5)
+            pids = [pid for _, program in running for pid in program.pids]
+            with Watch(pids, settings.pace) as watch:
+                groups = take_turns(running, settings)
+            for _, group in groups:
+                group.others = watch.others or 0.0
+            if not best or (groups and groups[0][1].others < best[0][1].others):
+                best = groups
+            if watch.quiet:
+                break
+        for job, group in best:
+            job.groups.append(group)
+
+
+def fitting(jobs: list[Job]):
+    """The jobs in order, as many together as the free memory has room for, at least one."""
+    together: list[Job] = []
+    for job in jobs:
+        needed = sum(other.bytes_needed for other in [*together, job])
+        if together and needed > memory("MemAvailable"):
+            yield together
+            together = []
+        together.append(job)
+    yield together
+
+
 def run_problem(jobs: list[Job], settings: Settings, say):
     """All rounds of the jobs of one problem; say(text) tells how far it is."""
     for number in range(settings.rounds):
-        for job in jobs:
-            if job.failure:
-                continue
-            say(f"{job.problem}, round {number + 1} of {settings.rounds}: {job}")
-            job.measure(settings)
+        able = [job for job in jobs if not job.failure]
+        for _, family in itertools.groupby(able, key=lambda job: job.family):
+            for together in fitting(list(family)):
+                names = ", ".join(str(job.config) for job in together)
+                say(
+                    f"{together[0].problem}, round {number + 1} of {settings.rounds}: "
+                    f"{together[0].name}, {names}"
+                )
+                run_together(together, settings)
 
 
 def rows_of(job: Job) -> list[dict]:
     """The rows of compare.json for one job, a direction each; ratios come later, when all are known."""
     rows = []
     for direction in ("forward", "backward"):
-        groups = [getattr(group, direction) for group in job.groups]
-        times = [time_s for group in groups for time_s in group]
+        turns = [turn for group in job.groups for turn in getattr(group, direction)]
+        times = [time_s for turn in turns for time_s in turn]
         if not times:
             continue
         row = {
@@ -157,7 +221,7 @@ def rows_of(job: Job) -> list[dict]:
             "direction": direction,
             "min_s": min(times),
             "median_s": statistics.median(times),
-            "round_min_s": [min(group) for group in groups],
+            "turn_min_s": [min(turn) for turn in turns],
             "ratio": None,
             "samples": len(times),
             "disturbed": round(job.disturbed, 3),

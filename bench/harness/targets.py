@@ -11,11 +11,11 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 
+from .catalogue import SHARED_ARRAYS
 from .results import ONE_PROCESS, config_of, fastest, is_weft, section_text, sections
 
 SMALLEST = 64**3  # points; nothing is promised for less
 LARGE = 256**3  # "256^3 and above"
-SHARED_ARRAYS = ", shared arrays"
 EXCHANGES = ("pairwise exchange", "alltoallv exchange")
 MPI_RIVALS = ("fftw_mpi", "mkl_cluster", "heffte", "p3dfft", "2decomp", "mpi4py_fft")
 
@@ -133,16 +133,16 @@ def over_floor(section: Section) -> Values:
             yield best["min_s"] / max(row["min_s"] for row in parts)
 
 
-def ratio_in_rounds(row: dict, other: dict) -> float:
-    """row / other, the median over the rounds; of the minima where the rows of older runs lack these.
+def ratio_in_turns(row: dict, other: dict) -> float:
+    """row / other, the median over the turns; of the minima where the rows of older runs lack these.
 
-    Weft with the same options on ranks and on threads follow one another in each round, so a slow spell of the machine
-    meets both. Their minima over all rounds may come from a spell that only one of them met.
+    Weft with the same options on ranks and on threads takes turns, so a slow spell of the machine meets both. Their
+    minima over all turns may come from a spell that only one of them met.
     """
-    rounds = row.get("round_min_s", []), other.get("round_min_s", [])
-    if not rounds[0] or len(rounds[0]) != len(rounds[1]):
+    turns = row.get("turn_min_s", []), other.get("turn_min_s", [])
+    if not turns[0] or len(turns[0]) != len(turns[1]):
         return row["min_s"] / other["min_s"]
-    return statistics.median(a / b for a, b in zip(*rounds))
+    return statistics.median(a / b for a, b in zip(*turns))
 
 
 def ranks_over_threads(suffix: str = "", natural=True):
@@ -158,7 +158,7 @@ def ranks_over_threads(suffix: str = "", natural=True):
             }
             for row in section.weft(direction):
                 if row["options"] in threaded and is_natural(row) == natural:
-                    yield ratio_in_rounds(row, threaded[row["options"]])
+                    yield ratio_in_turns(row, threaded[row["options"]])
 
     return values
 
@@ -170,7 +170,7 @@ def thread_gain(section: Section) -> Values:
         alone = {row["options"]: row for row in section.weft(direction, config=(1, 1))}
         for row in section.weft(direction):
             if row["options"] in alone:
-                yield ratio_in_rounds(alone[row["options"]], row)
+                yield ratio_in_turns(alone[row["options"]], row)
 
 
 def planning_time(section: Section) -> Values:
