@@ -121,6 +121,13 @@ def over_rival(
     return values
 
 
+def over_fastest_threads(section: Section) -> Values:
+    """Weft / the fastest one-process library, where one beside MKL was measured."""
+    measured = {row["library"] for row in section.rows} & set(ONE_PROCESS)
+    if measured - {"mkl_dfti"} and section.config != (1, 1):
+        yield from over_rival(ONE_PROCESS)(section)
+
+
 def over_floor(section: Section) -> Values:
     for direction in ("forward", "backward"):
         parts = [
@@ -133,16 +140,16 @@ def over_floor(section: Section) -> Values:
             yield best["min_s"] / max(row["min_s"] for row in parts)
 
 
-def ratio_in_turns(row: dict, other: dict) -> float:
-    """row / other, the median over the turns; of the minima where the rows of older runs lack these.
+def ratios_in_turns(row: dict, other: dict) -> list[float]:
+    """row / other in each turn; of the minima where the rows of older runs lack these.
 
     Weft with the same options on ranks and on threads takes turns, so a slow spell of the machine meets both. Their
     minima over all turns may come from a spell that only one of them met.
     """
     turns = row.get("turn_min_s", []), other.get("turn_min_s", [])
     if not turns[0] or len(turns[0]) != len(turns[1]):
-        return row["min_s"] / other["min_s"]
-    return statistics.median(a / b for a, b in zip(*turns))
+        return [row["min_s"] / other["min_s"]]
+    return [a / b for a, b in zip(*turns)]
 
 
 def ranks_over_threads(suffix: str = "", natural=True):
@@ -158,19 +165,23 @@ def ranks_over_threads(suffix: str = "", natural=True):
             }
             for row in section.weft(direction):
                 if row["options"] in threaded and is_natural(row) == natural:
-                    yield ratio_in_turns(row, threaded[row["options"]])
+                    yield statistics.median(ratios_in_turns(row, threaded[row["options"]]))
 
     return values
 
 
 def thread_gain(section: Section) -> Values:
+    """In place and out of place; to one rank the natural output and the cheapest are the same plan."""
     if section.config != (1, 2) or section.cores < 2 or not section.large:
         return
     for direction in ("forward", "backward"):
         alone = {row["options"]: row for row in section.weft(direction, config=(1, 1))}
+        gains: dict[str, list[float]] = {}
         for row in section.weft(direction):
             if row["options"] in alone:
-                yield ratio_in_turns(alone[row["options"]], row)
+                place = row["options"].split(",")[0]
+                gains.setdefault(place, []).extend(ratios_in_turns(alone[row["options"]], row))
+        yield from map(statistics.median, gains.values())
 
 
 def planning_time(section: Section) -> Values:
@@ -202,6 +213,11 @@ TARGETS = (
         "Weft / threaded MKL DFTI in place, on as many cores",
         lambda section: 0.75 if section.large else 1.0,
         over_rival(("mkl_dfti",), "in place", only=lambda section: section.config != (1, 1)),
+    ),
+    Target(
+        "Weft / fastest threads of MKL DFTI, FFTW, ducc0, SciPy",
+        lambda section: 1.0,
+        over_fastest_threads,
     ),
     Target(
         "best of FFTW-MPI and MKL cluster FFT / Weft",
