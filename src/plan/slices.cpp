@@ -2,12 +2,50 @@
 #include "plan/slices.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
+#include <limits>
 
 #include "base/cache.hpp"
 #include "engine/instructions.hpp"
 
 namespace weft {
+
+namespace {
+
+// Where a slice begins and ends.
+struct Span {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+Span span_of_slice(const std::vector<Area>& areas, std::int64_t slice, int slice_axis) {
+  Span all{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const Area& area : areas) {
+    std::vector<bool> inside(static_cast<std::size_t>(area.view.box.dimensions()), true);
+    inside[static_cast<std::size_t>(slice_axis)] = false;
+    const std::int64_t first =
+        area.view.offset_bytes + slice * area.view.strides[slice_axis] * area.element_bytes;
+    all.first = std::min(all.first, first);
+    all.last = std::max(all.last, first + area.span_bytes(inside));
+  }
+  return all;
+}
+
+// How far what is loaded for a slice lies from what is stored for it, at most.
+std::int64_t drift(const std::vector<Area>& loaded, const std::vector<Area>& stored,
+                   int slice_axis) {
+  std::int64_t most = 0;
+  const std::int64_t slices = loaded.front().view.box.extent(slice_axis);
+  for (const std::int64_t slice : {std::int64_t{0}, slices - 1}) {
+    const Span from = span_of_slice(loaded, slice, slice_axis);
+    const Span to = span_of_slice(stored, slice, slice_axis);
+    most = std::max({most, std::abs(from.first - to.first), std::abs(from.last - to.last)});
+  }
+  return most;
+}
+
+}  // namespace
 
 bool stay_in_second_level(std::int64_t bytes) {
   return bytes <= second_level_cache_bytes() * 5 / 8;
@@ -84,15 +122,18 @@ std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, std::int64_t si
                                         std::int64_t slice_bytes) {
   std::int64_t all = 0;
   for (const Area& source : sources) all += source.view.box.volume();
-  const bool is_one = !sources.empty() && 10 * sources.front().view.box.volume() >= 9 * all;
-  const bool stays = is_one && stay_in_second_level(2 * slice_bytes);
-  const auto step = [&](const View& view, std::int64_t bytes) {
-    return view.strides[slice_axis] * bytes;
-  };
-  for (Port& port : sinks)
-    port.in_cache =
-        stays && port.view.slot == sources.front().view.slot &&
-        step(port.view, sink_bytes) == step(sources.front().view, sources.front().element_bytes);
+  for (Port& port : sinks) {
+    const auto is_there = [&](const Area& area) { return area.view.slot == port.view.slot; };
+    std::vector<Area> loaded;
+    std::vector<Area> stored;
+    std::int64_t loaded_there = 0;
+    std::ranges::copy_if(sources, std::back_inserter(loaded), is_there);
+    for (const Area& source : loaded) loaded_there += source.view.box.volume();
+    for (const Port& other : sinks)
+      if (const Area sink{other.view, sink_bytes}; is_there(sink)) stored.push_back(sink);
+    port.in_cache = !loaded.empty() && 10 * loaded_there >= 9 * all &&
+                    stay_in_second_level(2 * slice_bytes + drift(loaded, stored, slice_axis));
+  }
   return sinks;
 }
 

@@ -65,8 +65,9 @@ bool suit_slices(const std::vector<Port>& ports, std::int64_t element_bytes, std
 bool cut_groups(const std::vector<Port>& ports, const Box& box, int row_axis, int slice_axis);
 
 /// `sinks` of a fused pass, with elements of so many bytes, with a note where what was loaded for a
-/// slice, which is as large as the one between the stages, lies in the cache until its result is
-/// stored there.
+/// slice, which is as large as the one between the stages, lies in the cache until its result, or
+/// that of a slice soon after it, is stored there. (Then not past the cache: 200^3 r2c in single,
+/// natural output in shared arrays, 2 ranks of a Zen 4, backward 7.5 -> 6.1 ms.)
 std::vector<Port> with_what_is_in_cache(std::vector<Port> sinks, std::int64_t sink_bytes,
                                         const std::vector<Area>& sources, int slice_axis,
                                         std::int64_t slice_bytes);

@@ -50,6 +50,35 @@ TEST(Slices, OfRealRowsAreCutBetweenGroupsOfThem) {
   EXPECT_FALSE(cut_groups(cut_at(2, 4), box, 2, 0));  // rows in pieces
 }
 
+// Slices of 8 x 62 reals, and at the same place of 8 x 32 complex numbers, which are longer.
+TEST(Slices, AreStoredWhereTheyWereLoadedAsLongAsThatStaysInTheCache) {
+  constexpr int kSlot = kSlotOutput;
+  const Box box{{0, 0, 0}, {4, 8, 32}};
+  const auto loaded = [&](int slot, std::int64_t first_row, std::int64_t last_row) {
+    Box rows = box;
+    rows.lower[1] = first_row;
+    rows.upper[1] = last_row;
+    return Area{{slot, first_row * 32 * 16, rows, {8 * 32, 32, 1}}, 16};
+  };
+  const auto in_cache_from = [&](const std::vector<Area>& sources, std::int64_t slice_bytes) {
+    const Port result{View{kSlot, 0, {{0, 0, 0}, {4, 8, 62}}, {8 * 62, 62, 1}}};
+    return with_what_is_in_cache({result}, 8, sources, 0, slice_bytes).front().in_cache;
+  };
+  constexpr std::int64_t kFew = 4096;
+  EXPECT_TRUE(in_cache_from({loaded(kSlot, 0, 8)}, kFew));
+  EXPECT_TRUE(in_cache_from({loaded(kSlot, 0, 4), loaded(kSlot, 4, 8)}, kFew));
+  EXPECT_FALSE(in_cache_from({loaded(kSlot, 0, 4), loaded(kSlotInput, 4, 8)}, kFew));
+  EXPECT_FALSE(in_cache_from({loaded(kSlotInput, 0, 8)}, kFew));
+  // The end of the last slice is loaded 4 * (8 * 32 * 16 - 8 * 62 * 8) bytes behind it.
+  const std::int64_t room = second_level_cache_bytes() * 5 / 8;
+  EXPECT_TRUE(in_cache_from({loaded(kSlot, 0, 8)}, (room - 4 * 128) / 2));
+  EXPECT_FALSE(in_cache_from({loaded(kSlot, 0, 8)}, (room - 4 * 128) / 2 + 1));
+  // Slices of half the size are used up before results reach their place.
+  Area half = loaded(kSlot, 0, 4);
+  half.view.strides[0] /= 2;
+  EXPECT_FALSE(in_cache_from({half}, (room - kFew) / 2));
+}
+
 TEST(Slices, OfTheirOwnHaveRowsAnOddNumberOfLinesApart) {
   const Layout whole = Layout::from_boxes({4, 8, 32}, {{{0, 0, 0}, {4, 8, 32}}});
   const auto [ports, bytes] = own_slices({whole, Element{}}, 0, {0, 1, 2}, 0);
