@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-
 SHARED_ARRAYS = ", shared arrays"
 
 
