@@ -70,6 +70,12 @@ def is_natural(row: dict) -> bool:
     return "natural" in row["options"]
 
 
+def has_threads_beside_mkl(section: Section) -> bool:
+    return any(
+        row["library"] in ONE_PROCESS and row["library"] != "mkl_dfti" for row in section.rows
+    )
+
+
 Values = Iterable[float]
 
 
@@ -119,13 +125,6 @@ def over_rival(
                     yield 1 / ratio if inverse else ratio
 
     return values
-
-
-def over_fastest_threads(section: Section) -> Values:
-    """Weft / the fastest one-process library, where one beside MKL was measured."""
-    measured = {row["library"] for row in section.rows} & set(ONE_PROCESS)
-    if measured - {"mkl_dfti"} and section.config != (1, 1):
-        yield from over_rival(ONE_PROCESS)(section)
 
 
 def over_floor(section: Section) -> Values:
@@ -217,7 +216,7 @@ TARGETS = (
     Target(
         "Weft / fastest threads of MKL DFTI, FFTW, ducc0, SciPy",
         lambda section: 1.0,
-        over_fastest_threads,
+        over_rival(ONE_PROCESS, only=lambda s: s.config != (1, 1) and has_threads_beside_mkl(s)),
     ),
     Target(
         "best of FFTW-MPI and MKL cluster FFT / Weft",

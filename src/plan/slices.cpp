@@ -10,7 +10,6 @@
 #include "engine/instructions.hpp"
 
 namespace weft {
-
 namespace {
 
 // Where a slice begins and ends.
