@@ -67,8 +67,7 @@ void relax() noexcept {
 #endif
 }
 
-/// True when the ranks of the node may run on fewer processors, all together, than there are ranks.
-/// Collective.
+/// See SharedWindow::is_crowded. Collective.
 bool more_ranks_than_processors(const Communicator& node) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -173,6 +172,7 @@ std::byte* SharedWindow::base(int node_rank) const noexcept {
 }
 std::int64_t SharedWindow::bytes() const noexcept { return implementation_->memory->bytes(); }
 const char* SharedWindow::kind() const noexcept { return implementation_->memory->kind(); }
+bool SharedWindow::is_crowded() const noexcept { return implementation_->crowded; }
 
 // Owner and sleeper each write one variable and then read the other's. The fences make sure that
 // not both read the old values, so that nobody falls asleep unseen.

@@ -42,6 +42,9 @@ class SharedWindow {
   std::int64_t bytes() const noexcept;
   /// "memfd" or "MPI window".
   const char* kind() const noexcept;
+  /// True when the ranks of the node may run on fewer processors, all together, than there are
+  /// ranks.
+  bool is_crowded() const noexcept;
 
   /// Sets counter `index` of this rank to `value` (release) and wakes who waits for it.
   void publish(int index, std::int64_t value) noexcept;
