@@ -72,13 +72,15 @@ bool are_near(const Communicator& node) {
 
 }  // namespace
 
-std::int64_t part_of_shared_cache(const Communicator& node) {
+SharedCache shared_cache_of(const Communicator& node) {
   const ThirdLevelCache mine = third_level_cache().value_or(ThirdLevelCache{0, {-1}});
+  if (node.size() == 1) return {mine.bytes, true};
+  const bool near = are_near(node);
   const std::vector<std::int64_t> all = node.gather({mine.bytes, mine.processors.front()});
+  bool is_one = near;
   for (std::size_t at = 2; at < all.size(); at += 2)
-    if (all[at] != all[0] || all[at + 1] != all[1]) return 0;
-  if (mine.bytes == 0 || (node.size() > 1 && !are_near(node))) return 0;
-  return mine.bytes / node.size();
+    is_one &= all[at] == all[0] && all[at + 1] == all[1];
+  return {is_one ? mine.bytes / node.size() : 0, near};
 }
 
 }  // namespace weft

@@ -7,9 +7,15 @@
 
 namespace weft {
 
-/// This rank's part, in bytes, of the third-level cache that all ranks of the node share; 0 where
-/// they are bound to processors with several, may run on any of several, or the system does not
-/// tell. Collective.
-std::int64_t part_of_shared_cache(const Communicator& node);
+struct SharedCache {
+  /// A rank's part, in bytes, of the third-level cache that all ranks of the node share; 0 where
+  /// they have several, may run on any of several, or the system does not tell.
+  std::int64_t part_bytes = 0;
+  /// False where lines go from one rank to another by way of several caches.
+  bool is_near = true;
+};
+
+/// The same on all ranks but for part_bytes on nodes that differ. Collective over `node`.
+SharedCache shared_cache_of(const Communicator& node);
 
 }  // namespace weft

@@ -166,7 +166,7 @@ void AnyPlan::Implementation::find_node() {
   const std::vector<std::int64_t> all = comm.gather({leader, node.rank()});
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(comm.size()); ++rank)
     node_rank_of.push_back(all[2 * rank] == leader ? static_cast<int>(all[2 * rank + 1]) : -1);
-  shared_cache_bytes = part_of_shared_cache(node);
+  shared_cache = shared_cache_of(node);
 }
 
 void AnyPlan::Implementation::choose_threads() {
@@ -346,7 +346,7 @@ void AnyPlan::Implementation::make_programs() {
          .sink = std::move(sink),
          .factor = forward ? resolved.forward_factor : resolved.backward_factor,
          .rank = comm.rank(),
-         .footprint = {call_bytes, shared_cache_bytes},
+         .footprint = {call_bytes, shared_cache},
          .fields = request.options.fields,
          .chunks = request.options.chunks,
          .in_order = takes_slices_in_order(),

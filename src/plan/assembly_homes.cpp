@@ -35,7 +35,7 @@ HomeProblem AnyPlan::Implementation::home_problem(const Sequence& sequence, std:
           .rank = rank,
           .fields = request.options.fields,
           .in_order = takes_slices_in_order(),
-          .footprint = {bytes_of_arrays(), shared_cache_bytes}};
+          .footprint = {bytes_of_arrays(), shared_cache}};
 }
 
 // Of exchange `number`; none when any block of any rank has none.

@@ -77,8 +77,8 @@ struct AnyPlan::Implementation {
   MPI_Comm user_comm;
   Communicator comm;
   Communicator node;
-  std::vector<int> node_rank_of;            ///< of each rank of comm; -1 on other nodes
-  std::int64_t shared_cache_bytes = 0;      ///< this rank's part of what its node's ranks share
+  std::vector<int> node_rank_of;  ///< of each rank of comm; -1 on other nodes
+  SharedCache shared_cache;
   std::vector<std::int64_t> field_strides;  ///< elements, input and output, of each rank of comm
   Request request;
   ResolvedRequest resolved;

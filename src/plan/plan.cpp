@@ -149,15 +149,11 @@ std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed
     const Link& link = one.program.links[l];
     for (std::size_t p = 0; p < link.passes.size(); ++p) {
       const Pass& pass = link.passes[p];
-      const StageSpec& first = pass.stages.front().spec();
-      const StageSpec& last = pass.stages.back().spec();
       const Engine* engine = pass.stages.front().engine();
       Step step;
       step.name = pass.name();
       step.engine = engine ? engine->name() : "";
-      step.bytes = (first.source_box.volume() * first.source_element.bytes() +
-                    last.sink_box.volume() * last.sink_element.bytes()) *
-                   request.options.fields;
+      step.bytes = pass.traffic_bytes() * request.options.fields;
       step.seconds = timed ? one.times[l].passes[p] : 0;
       step.layout = pass.layout;
       result.push_back(std::move(step));

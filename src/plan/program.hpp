@@ -46,6 +46,8 @@ struct Pass {
   std::int64_t slice_bytes = 0;  ///< of the slice between two stages, for each thread
   Layout layout;                 ///< of the result
   bool transforms() const { return stages.front().spec().transforms; }
+  /// Bytes read and written, in one field; not those of the slice.
+  std::int64_t traffic_bytes() const;
   std::string name() const;
 };
 

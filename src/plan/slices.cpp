@@ -52,10 +52,11 @@ bool stay_in_second_level(std::int64_t bytes) {
 
 bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint) {
   constexpr std::int64_t kSmall = 4 * 1024 * 1024;
-  if (footprint.call_bytes <= footprint.shared_cache_bytes / 16 * 3) return true;
+  const SharedCache& shared = footprint.shared_cache;
+  if (footprint.call_bytes <= shared.part_bytes / 16 * 3) return true;
   if (reader == Reader::own) return bytes <= kSmall;
-  return bytes <=
-         std::max(second_level_cache_bytes(), std::min(footprint.shared_cache_bytes / 4, kSmall));
+  if (!shared.is_near) return bytes <= first_level_cache_bytes();
+  return bytes <= std::max(second_level_cache_bytes(), std::min(shared.part_bytes / 4, kSmall));
 }
 
 bool are_large_slices(std::int64_t bytes) {

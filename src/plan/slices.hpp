@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/shared_cache.hpp"
 #include "plan/overlap.hpp"
 #include "plan/sequence.hpp"
 #include "plan/tiling.hpp"
@@ -13,8 +14,8 @@ namespace weft {
 /// What the calls of a rank go through, and the third-level cache that may hold it from one pass to
 /// the next.
 struct Footprint {
-  std::int64_t call_bytes = 0;          ///< arrays and buffers, all fields
-  std::int64_t shared_cache_bytes = 0;  ///< the rank's part of what all of its node share, or 0
+  std::int64_t call_bytes = 0;  ///< arrays and buffers, all fields
+  SharedCache shared_cache;
 };
 
 /// Who reads results next.
@@ -26,7 +27,9 @@ enum class Reader { own, peer };
 /// and small ones. (128^3 c2c on 2 ranks of a Zen 5, past it: 5.3 -> 4.3 ms.) Small for a peer are
 /// those that the core's own cache could hold, or, beside input and output, the rank's part of the
 /// shared one (2 ranks of a Zen 4, not past it: 64^3 r2c 0.28 -> 0.21, 80^3 r2c backward 0.77 ->
-/// 0.53).
+/// 0.53). Where that is far, memory is nearer than the other core's cache (2 ranks of a Zen 5, past
+/// it: 48^3 c2c 0.18 / 0.17 -> 0.12 / 0.11, 24^3 0.035 / 0.029 -> 0.021 / 0.022; but 16^3 0.010 /
+/// 0.009 -> 0.011 / 0.011).
 bool stay_in_cache(std::int64_t bytes, Reader reader, const Footprint& footprint);
 
 /// From one row of a slice to the next, in lines of the cache, for rows of so many lines and

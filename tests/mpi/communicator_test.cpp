@@ -195,9 +195,11 @@ TEST(Session, RefusesAThreadLevelThatMpiDoesNotGive) {
   EXPECT_EQ(0u, error_of([] { Session session(MPI_THREAD_MULTIPLE); }).find("unavailable: "));
 }
 
-TEST(SharedCache, PartsAreAlikeOnANode) {
+TEST(SharedCache, IsAlikeOnANode) {
   const Communicator node = Communicator::duplicate(MPI_COMM_WORLD).split_node();
-  const std::int64_t part = part_of_shared_cache(node);
+  const auto [part, is_near] = shared_cache_of(node);
+  EXPECT_EQ(node.min(std::int64_t{is_near}), node.max(std::int64_t{is_near}));
+  EXPECT_TRUE(is_near || part == 0);
   EXPECT_GE(part, 0);
   EXPECT_EQ(node.min(part), node.max(part));
   const std::optional<ThirdLevelCache> mine = third_level_cache();

@@ -109,6 +109,15 @@ TEST(Slices, AndResultsStayInACacheThatHoldsThem) {
       stay_in_cache(std::max(own, std::int64_t{1} << 22) + 1, Reader::peer, {kHuge, kHuge}));
 }
 
+TEST(Slices, AndResultsForPeersWhoseCacheIsFarDoNotStayInOne) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  const SharedCache far{.part_bytes = 0, .is_near = false};
+  const std::int64_t first = first_level_cache_bytes();
+  EXPECT_TRUE(stay_in_cache(first, Reader::peer, {kHuge, far}));
+  EXPECT_FALSE(stay_in_cache(first + 1, Reader::peer, {kHuge, far}));
+  EXPECT_TRUE(stay_in_cache(1 << 22, Reader::own, {kHuge, far}));
+}
+
 TEST(Slices, AndResultsOfCallsThatACacheHoldsStayInIt) {
   constexpr std::int64_t kCache = std::int64_t{1} << 30;
   for (const Reader reader : {Reader::own, Reader::peer}) {
