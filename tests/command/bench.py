@@ -41,10 +41,22 @@ class Bench(CommandTest):
         sent = [s["bytes"] for s in result["stages"] if s["type"] == "exchange"]
         self.assertIn(32**3 * 16 // 2, sent)  # each of two ranks sends half of its half
 
-    def test_floor_is_sweeps_at_the_measured_bandwidth(self):
+    def test_copies_count_only_what_they_copy(self):
+        grids = ("--grid", "2x1x1", "--output-grid", "natural")
+        result = self.succeed_json(
+            "bench", "32x32x32", "-n", 2, *grids, "--repeat", 2, "--json", "-"
+        )
+        array = 32**3 * 16
+        copied = [s["bytes"] for s in result["stages"] if s["name"] == "copy"]
+        self.assertEqual(copied, [array, array])  # half of it, read and written
+        self.assertEqual(result["pass_bytes"], 2 * 2 * array + array)
+
+    def test_floor_is_what_passes_move_at_the_measured_bandwidth(self):
         result = self.succeed_json("bench", "32x32", "--repeat", 2, "--json", "-")
-        expected = result["sweeps"] * 2 * 32 * 32 * 16 / result["stream_bytes_per_s"]
-        self.assertAlmostEqual(result["floor_s"] / expected, 1)
+        self.assertEqual(result["pass_bytes"], result["passes"] * 2 * 32 * 32 * 16)
+        self.assertAlmostEqual(
+            result["floor_s"] * result["stream_bytes_per_s"] / result["pass_bytes"], 1
+        )
         self.assertGreater(result["stream_bytes_per_s"], 1e8)
 
     def test_gflops_count_half_for_real_input(self):

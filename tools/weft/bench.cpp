@@ -74,8 +74,11 @@ void describe_plan(const World& world, const AnyPlan& plan, BenchResult& result)
   const std::int64_t points_out = plan.output_layout().shape().product();
   result.sweep_bytes = result.options.fields * (points_in * plan.input_element().bytes() +
                                                 points_out * plan.output_element().bytes());
-  for (const Step& step : plan.program(Direction::forward))
-    result.sweeps += step.type == Step::Type::compute ? 1 : 0;
+  for (const Step& step : plan.program(Direction::forward)) {
+    if (step.type != Step::Type::compute) continue;
+    ++result.passes;
+    result.pass_bytes += world.sum(step.bytes);
+  }
 }
 
 /// The first forward and backward call warm up and are checked; the rest are timed.

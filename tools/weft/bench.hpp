@@ -49,16 +49,15 @@ struct BenchResult {
   std::int64_t sampled_modes = 0;
   std::int64_t workspace_bytes = 0;  ///< all ranks
   std::int64_t sweep_bytes = 0;  ///< input read once and output written once: all fields, all ranks
-  int sweeps = 0;                ///< compute steps of the forward program
+  int passes = 0;                ///< of the forward program
+  std::int64_t pass_bytes = 0;   ///< that they read and write: all fields, all ranks
   double stream_bytes_per_second = 0;
   nlohmann::ordered_json trace;  ///< of one call, on the first rank, when asked for
 
   /// Operations of one direction by the field's convention: 5 N log2 N per field, half of it for
   /// r2c.
   double operations() const;
-  double floor_seconds() const {
-    return sweeps * static_cast<double>(sweep_bytes) / stream_bytes_per_second;
-  }
+  double floor_seconds() const { return static_cast<double>(pass_bytes) / stream_bytes_per_second; }
 };
 
 std::string bench_table(const BenchResult& result);

@@ -58,10 +58,10 @@ std::string step_rows(const std::vector<StepTiming>& steps) {
 std::string floor_text(const BenchResult& result) {
   const double floor = result.floor_seconds();
   return fmt::format(
-      "floor {:.3f} ms: {} of {} (array read and written) at {:.1f} GB/s, the bandwidth that all\n"
-      "ranks copying together get now; at best forward takes {:.2f} x, backward {:.2f} x the "
-      "floor\n",
-      1e3 * floor, counted(result.sweeps, "sweep"), human_bytes(result.sweep_bytes),
+      "floor {:.3f} ms: {} read and written in {} at {:.1f} GB/s, the bandwidth that all ranks\n"
+      "copying together get now; at best forward takes {:.2f} x, backward {:.2f} x the floor\n",
+      1e3 * floor, human_bytes(result.pass_bytes),
+      result.passes == 1 ? "1 pass" : fmt::format("{} passes", result.passes),
       result.stream_bytes_per_second * 1e-9, result.forward.timing.min() / floor,
       result.backward.timing.min() / floor);
 }
@@ -153,7 +153,8 @@ Json bench_json(const BenchResult& result) {
           {"workspace_bytes", result.workspace_bytes},
           {"stages", stages},
           {"stream_bytes_per_s", result.stream_bytes_per_second},
-          {"sweeps", result.sweeps},
+          {"passes", result.passes},
+          {"pass_bytes", result.pass_bytes},
           {"floor_s", result.floor_seconds()}};
 }
 

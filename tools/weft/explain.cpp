@@ -56,8 +56,8 @@ struct StepTotals {
 };
 
 std::string step_line(int number, const Step& step, const StepTotals& totals) {
-  std::string what =
-      fmt::format("{} read and written by {}", human_bytes(totals.bytes), step.engine);
+  std::string what = human_bytes(totals.bytes) + " read and written";
+  if (!step.engine.empty()) what += " by " + step.engine;
   if (step.type == Step::Type::exchange) {
     what = fmt::format("{} to other ranks, {}", human_bytes(totals.bytes),
                        counted(totals.messages, "message"));
