@@ -358,10 +358,7 @@ void AnyPlan::Implementation::make_programs() {
 }
 
 // True when what the stage reads does not stay in a core's cache.
-bool is_large(const Stage& stage) {
-  return stage.spec().source_box.volume() * stage.spec().source_element.bytes() > std::int64_t{16}
-                                                                                      << 20;
-}
+bool is_large(const Stage& stage) { return stage.source_bytes() > std::int64_t{16} << 20; }
 
 // What a stage takes with that engine, but for waiting for memory. A long axis takes two passes
 // with an engine that takes rows of lanes.

@@ -371,10 +371,7 @@ std::string Pass::name() const {
 
 std::int64_t Pass::traffic_bytes() const {
   if (stages.size() == 1) return stages.front().traffic_bytes();
-  const StageSpec& first = stages.front().spec();
-  const StageSpec& last = stages.back().spec();
-  return first.source_box.volume() * first.source_element.bytes() +
-         last.sink_box.volume() * last.sink_element.bytes();
+  return stages.front().source_bytes() + stages.back().sink_bytes();
 }
 
 ThreadMemory Program::thread_memory() const {

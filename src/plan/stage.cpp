@@ -328,16 +328,14 @@ std::int64_t Stage::list_bytes() const {
   return round_up(static_cast<std::int64_t>(bytes), kLineBytes);
 }
 
-// What a copy finds at its place already is left alone.
 std::int64_t Stage::traffic_bytes() const {
-  const std::int64_t bytes = spec_.source_element.bytes();
-  std::int64_t all = spec_.source_box.volume() * bytes + sink_bytes();
+  std::int64_t all = source_bytes() + sink_bytes();
   if (spec_.transforms || spec_.factor != 1) return all;
+  const std::int64_t bytes = spec_.sink_element.bytes();
   for (const Port& from : spec_.sources)
     for (const Port& to : spec_.sinks) {
       const Box both = intersect(from.view.box, to.view.box);
-      if (!both.empty() &&
-          part_of(from.view, both, bytes) == part_of(to.view, both, spec_.sink_element.bytes()))
+      if (!both.empty() && part_of(from.view, both, bytes) == part_of(to.view, both, bytes))
         all -= 2 * both.volume() * bytes;
     }
   return all;

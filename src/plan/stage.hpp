@@ -78,7 +78,14 @@ class Stage {
   std::int64_t workspace_bytes() const noexcept {
     return 2 * tile_bytes_ + list_bytes() + scratch_bytes_;
   }
-  /// Bytes read and written by a run over all tiles.
+  std::int64_t source_bytes() const noexcept {
+    return spec_.source_box.volume() * spec_.source_element.bytes();
+  }
+  std::int64_t sink_bytes() const noexcept {
+    return spec_.sink_box.volume() * spec_.sink_element.bytes();
+  }
+  /// Bytes read and written by a run over all tiles: what a copy finds at its place already is left
+  /// alone.
   std::int64_t traffic_bytes() const;
 
   /// Runs one tile; `workspace` is this thread's, aligned to cache lines. Where the engine takes
@@ -97,9 +104,6 @@ class Stage {
     std::int64_t lane = 1;
   };
 
-  std::int64_t sink_bytes() const noexcept {
-    return spec_.sink_box.volume() * spec_.sink_element.bytes();
-  }
   void choose_lanes();
   Tiling tiling_of(std::int64_t lanes) const;
   std::int64_t lanes_untiled(int threads) const;

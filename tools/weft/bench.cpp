@@ -64,16 +64,19 @@ class Clock {
   std::vector<Timing> seconds_;  ///< [step], of this rank
 };
 
+/// Of input and output together: all fields, all ranks.
+std::int64_t bytes_of_arrays(const AnyPlan& plan) {
+  return plan.options().fields *
+         (plan.input_layout().shape().product() * plan.input_element().bytes() +
+          plan.output_layout().shape().product() * plan.output_element().bytes());
+}
+
 void describe_plan(const World& world, const AnyPlan& plan, BenchResult& result) {
   result.ranks = world.size();
   result.options = plan.options();
   result.input_parts = parts_of(plan.input_layout());
   result.output_parts = parts_of(plan.output_layout());
   result.workspace_bytes = world.sum(plan.memory().total());
-  const std::int64_t points_in = plan.input_layout().shape().product();
-  const std::int64_t points_out = plan.output_layout().shape().product();
-  result.sweep_bytes = result.options.fields * (points_in * plan.input_element().bytes() +
-                                                points_out * plan.output_element().bytes());
   for (const Step& step : plan.program(Direction::forward)) {
     if (step.type != Step::Type::compute) continue;
     ++result.passes;
@@ -114,7 +117,7 @@ BenchResult measure(const World& world, const BenchArguments& arguments,
   result.forward = forward.result();
   result.backward = backward.result();
   result.stream_bytes_per_second = measure_memory_bandwidth(
-      world, result.sweep_bytes / world.size() / 2, result.options.threads);
+      world, bytes_of_arrays(plan) / world.size() / 2, result.options.threads);
   if (!arguments.timeline.empty())
     result.trace = trace_of(world, plan, [&] { plan.forward(input, output); });
   return result;

@@ -48,9 +48,8 @@ struct BenchResult {
   double reference_error = 0;  ///< max |X - X_direct| / rms of X, over the sampled modes
   std::int64_t sampled_modes = 0;
   std::int64_t workspace_bytes = 0;  ///< all ranks
-  std::int64_t sweep_bytes = 0;  ///< input read once and output written once: all fields, all ranks
-  int passes = 0;                ///< of the forward program
-  std::int64_t pass_bytes = 0;   ///< that they read and write: all fields, all ranks
+  int passes = 0;                    ///< of the forward program
+  std::int64_t pass_bytes = 0;       ///< that they read and write: all fields, all ranks
   double stream_bytes_per_second = 0;
   nlohmann::ordered_json trace;  ///< of one call, on the first rank, when asked for
 
