@@ -40,11 +40,13 @@ struct Options {
   /// that take as much memory there, padding included, and r2c on no other axis; the plan throws
   /// Error(unavailable) otherwise.
   bool low_memory = false;
-  /// true: a promise that calls are made with whole arrays of this plan's make_input() and
-  /// make_output(), the same ones on all ranks. The ranks of a node then reach each other's arrays,
-  /// so that exchange "shared" stores results where they belong: natural output needs no copy, and
-  /// there is less or no window. Each call begins when all ranks are there. A plan that has no use
-  /// for it sets it to false.
+  /// true: a promise that calls are made with whole arrays of make_input() and make_output(), of
+  /// this plan or of one like it. The ranks of a node reach each other's arrays then, so that
+  /// exchange "shared" stores results where they belong, wherever the output is, with less or no
+  /// window; other arrays are refused. Without the promise natural output is stored like that too,
+  /// in calls in which all ranks pass such arrays, and goes through the window in others. Calls
+  /// with such arrays begin when all ranks are there. A plan that has no use for the promise sets
+  /// it to false.
   bool shared_arrays = false;
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another

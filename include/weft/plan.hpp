@@ -143,9 +143,9 @@ class Plan : public AnyPlan {
   Plan(MPI_Comm comm, const Shape& shape, const Options& options = {})
       : AnyPlan(comm, shape, ElementOf<In>::value, ElementOf<Out>::value, options) {}
 
-  /// Memory for this rank's part of the forward input (of the backward output).
-  /// Collective over the plan's communicator with options().shared_arrays. Throws
-  /// Error(out_of_memory), then on all ranks.
+  /// Memory for this rank's part of the forward input (of the backward output); where calls gain by
+  /// that, peers on the node reach it in calls, which they map it for in the first one. Throws
+  /// Error(out_of_memory), and with options().shared_arrays Error(unavailable).
   Array<In> make_input() const {
     return {input_layout(), rank(), options().fields, input_field_stride(), allocate_input()};
   }
@@ -164,8 +164,9 @@ class Plan : public AnyPlan {
   ///
   /// `input` is left unchanged; with options.in_place both are the same memory. Each field takes
   /// input_field_stride() elements of In and output_field_stride() of Out. Collective over the
-  /// plan's communicator. Allocates nothing. Throws Error(invalid_argument) for overlapping arrays
-  /// in an out-of-place plan and the reverse, mpi_failure.
+  /// plan's communicator. Allocates nothing, but for notes of arrays of other ranks that it meets
+  /// for the first time. Throws Error(invalid_argument) for overlapping arrays in an out-of-place
+  /// plan and the reverse, mpi_failure.
   void forward(const In* input, Out* output) { AnyPlan::forward(input, output); }
   void forward(const Array<In>& input, Array<Out>& output) {
     AnyPlan::forward(input.data(), output.data());

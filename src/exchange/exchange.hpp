@@ -99,11 +99,11 @@ View view_of_unit(View view, std::int64_t field_bytes, const ExchangeProblem& pr
 /// before they overwrite what peers may still read.
 inline constexpr int kFinishedCounter = 0;
 
-/// Counters in which each rank publishes which arrays a call reads and writes, with
-/// Options::shared_arrays; two of each, for every other call.
-inline constexpr int kReadArrayCounter = 1;
-inline constexpr int kWrittenArrayCounter = 3;
-inline constexpr int kCountersOfPlan = 5;
+/// The counter in which each rank publishes to which call that needs arrays of all ranks it has
+/// come, and the one in which it tells whether it can reach them.
+inline constexpr int kArrivedCounter = 1;
+inline constexpr int kVotedCounter = 2;
+inline constexpr int kCountersOfPlan = 3;
 
 /// Memory that an exchange wants the plan to provide on this rank. Fields and chunks are included.
 struct ExchangeMemory {

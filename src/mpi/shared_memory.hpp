@@ -6,10 +6,9 @@
 #include <memory>
 
 #include "mpi/communicator.hpp"
+#include "mpi/memory_file.hpp"
 
 namespace weft {
-
-inline constexpr std::int64_t kPageBytes = 4096;
 
 class SharedMemory {
  public:

@@ -10,6 +10,12 @@
 
 namespace weft {
 
+/// How far behind the beginning of its pages the data of a rank begins. Ranks whose data are alike
+/// would else have what belongs to one pencil at the same places of their pages, where it competes
+/// for lines of the caches (2 ranks of a Zen 4, shared arrays, axis 0: 256^3 r2c 8.0 -> 6.8 ms,
+/// 128^3 c2c 1.91 -> 1.72; cheapest output, 256^3 c2c backward 19.1 -> 16.6).
+std::int64_t displacement_bytes(int node_rank, int node_ranks);
+
 /// What to call while waiting, if anything. Not a std::function, since executing a plan allocates
 /// nothing.
 struct WhileWaiting {

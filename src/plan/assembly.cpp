@@ -17,118 +17,11 @@ namespace weft {
 
 namespace {
 
-// Chunks that are cut along two axes are cut into about as many parts along each.
-int late_parts_of(const Cut& cut, int chunks) {
-  int parts = 1;
-  if (cut.axis != cut.late_axis)
-    for (int p = 2; p * p <= chunks; ++p)
-      if (chunks % p == 0) parts = p;
-  return parts;
-}
-
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 void fill_in_grid(LayoutRequest& side, const Layout& layout) {
   if (side.box || !layout.grid()) return;
   side.grid.clear();
   for (int axis = 0; axis < layout.shape().size(); ++axis)
     side.grid.push_back(layout.grid()->parts(axis));
-}
-
-/// What an exchange wants, and the number of the earlier one that it returns from; -1: none.
-struct Wanted {
-  ExchangeMemory memory;
-  int returned = -1;
-  bool uses_window_again = false;
-};
-
-// In which of two memories the block is that stays on the rank: not where the exchange before has
-// it, since a stage reads that while it stores for the next one, but for an exchange that takes
-// everything back where the stage between them has loaded it from.
-std::size_t memory_of_own(const std::vector<Wanted>& all, const std::vector<std::size_t>& before,
-                          bool one_chunk) {
-  const std::size_t e = before.size();
-  if (e == 0) return 0;
-  const bool in_place = one_chunk && all[e].returned == static_cast<int>(e) - 1 &&
-                        all[e].memory.own_bytes == all[e - 1].memory.own_bytes;
-  return in_place ? before.back() : 1 - before.back();
-}
-
-// Gives each exchange of one direction its place, and returns the memory that they need in all.
-// Neighbouring exchanges share send and receive memory only when a single unit is under way at a
-// time. A window is also read by ranks that are one exchange behind, so there no two exchanges do,
-// but for one that stores each block where it was loaded.
-ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int counters,
-                     std::vector<ExchangeBuffers>& places) {
-  places.clear();
-  const bool one_unit = options.fields * options.chunks == 1;
-  std::int64_t send[2] = {0, 0};
-  std::int64_t receive[2] = {0, 0};
-  std::int64_t own[2] = {0, 0};
-  std::vector<std::size_t> owns;
-  ExchangeMemory total;
-  for (std::size_t e = 0; e < all.size(); ++e) {
-    const ExchangeMemory& wanted = all[e].memory;
-    total.fixed |= wanted.fixed;
-    const std::size_t shared = one_unit ? 0 : e % 2;
-    send[shared] = std::max(send[shared], aligned(wanted.send_bytes));
-    receive[shared] = std::max(receive[shared], aligned(wanted.receive_bytes));
-    owns.push_back(memory_of_own(all, owns, options.chunks == 1));
-    own[owns[e]] = std::max(own[owns[e]], aligned(wanted.own_bytes));
-  }
-  for (std::size_t e = 0; e < all.size(); ++e) {
-    const ExchangeMemory& wanted = all[e].memory;
-    const bool again = all[e].uses_window_again;
-    ExchangeBuffers buffers;
-    const bool first = e % 2 == 0;
-    buffers.send_offset = first || one_unit ? 0 : send[0];
-    buffers.receive_offset = first || one_unit ? 0 : receive[0];
-    buffers.own_offset = owns[e] == 0 ? 0 : own[0];
-    buffers.window_offset = again ? places[static_cast<std::size_t>(all[e].returned)].window_offset
-                                  : total.window_bytes;
-    buffers.first_counter = counters;
-    places.push_back(buffers);
-    if (!again) total.window_bytes += aligned(wanted.window_bytes);
-    counters += wanted.window_counters;
-  }
-  total.send_bytes = send[0] + send[1];
-  total.receive_bytes = receive[0] + receive[1];
-  total.own_bytes = own[0] + own[1];
-  return total;
-}
-
-// What `exchange` needs for what stays on the rank when so many planes along `axis` are elsewhere.
-std::int64_t own_bytes_without(std::int64_t planes, const Exchange& exchange, const Hop& hop,
-                               int rank, int axis) {
-  const std::vector<Block> sends = redistribution_between(hop.from, hop.to, rank).sends;
-  for (int block = 0; block < static_cast<int>(sends.size()); ++block) {
-    if (sends[static_cast<std::size_t>(block)].peer != rank) continue;
-    const View own = exchange.outbox(0, block);
-    Box rest = own.box;
-    rest.upper[axis] -= planes;
-    const std::int64_t bytes = hop.element.bytes();
-    return Area{part_of(own, rest, bytes), bytes}.span_bytes();
-  }
-  return 0;
-}
-
-// What stays on the rank in the last exchange, and in one before it that it returns from, is in
-// part at `homes` then.
-void leave(const std::vector<View>& homes, AnyPlan::Implementation::OneWay& way,
-           std::vector<Wanted>& wanted, int rank, int axis) {
-  std::int64_t planes = 0;
-  for (const View& home : homes) planes += home.box.extent(axis);
-  const std::size_t last = wanted.size() - 1;
-  const bool are_two = last > 0 && wanted[last].returned == static_cast<int>(last) - 1;
-  for (std::size_t e = are_two ? last - 1 : last; e <= last; ++e) {
-    way.behind_sends[e] = homes;
-    wanted[e].memory.own_bytes =
-        own_bytes_without(planes, *way.exchanges[e], way.hops[e], rank, axis);
-  }
 }
 
 }  // namespace
@@ -175,54 +68,6 @@ void AnyPlan::Implementation::choose_threads() {
     threads = std::getenv("OMP_NUM_THREADS") != nullptr ? std::max(1, omp_get_max_threads()) : 1;
 }
 
-ExchangeProblem AnyPlan::Implementation::problem_of(const Hop& hop, int number) const {
-  ExchangeProblem problem;
-  problem.comm = &comm;
-  problem.node = &node;
-  problem.node_rank_of = node_rank_of;
-  problem.from = hop.from;
-  problem.to = hop.to;
-  problem.order = resolved.input_layout.order();
-  problem.element_bytes = hop.element.bytes();
-  problem.fields = request.options.fields;
-  problem.chunks = request.options.chunks;
-  problem.cut = hop.cut;
-  problem.cut.late_parts = late_parts_of(hop.cut, problem.chunks);
-  problem.tag = number * problem.fields * problem.chunks;
-  return problem;
-}
-
-// Makes the exchanges that the user names, or those that suit the ranks' places; when the shared
-// window that these would need does not fit, messages take over.
-void AnyPlan::Implementation::choose_exchanges() {
-  std::string& name = request.options.exchange;
-  const bool automatic = name == "auto";
-  const ExchangeMethod* named = nullptr;
-  comm.agree([&] { named = automatic ? nullptr : &exchange_named(name); });
-  for (Direction direction : {Direction::forward, Direction::backward})
-    way(direction).hops = hops_of(resolved.path, resolved.transforms, request.input, direction,
-                                  resolved.input_layout.order());
-  const auto& hops = way(Direction::forward).hops;
-  if (hops.empty()) {
-    if (automatic) name = "none";
-    return;
-  }
-  try_two_passes();
-  const ExchangeMethod& method = named ? *named : default_exchange(problem_of(hops.front(), 0));
-  if (request.options.timeout > 0 && method.blocks())
-    throw Error(ErrorCode::unavailable, "exchange \"" + std::string(method.name()) +
-                                            "\" blocks inside MPI, so it can have no timeout; "
-                                            "\"ialltoallv\" can");
-  try {
-    make_exchanges(method);
-    name = method.name();
-  } catch (const Error& error) {
-    if (!automatic || error.code() != ErrorCode::out_of_memory) throw;
-    make_exchanges(exchange_named("pairwise"));
-    name = "pairwise";
-  }
-}
-
 std::pair<UserSide, UserSide> AnyPlan::Implementation::sides(Direction direction) const {
   UserSide input{resolved.input_layout, request.input, resolved.input_field_stride, kSlotInput};
   UserSide output{resolved.output_layout, request.output, resolved.output_field_stride, kSlotInput};
@@ -231,122 +76,24 @@ std::pair<UserSide, UserSide> AnyPlan::Implementation::sides(Direction direction
   return {std::move(input), std::move(output)};
 }
 
-void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
-  ExchangeMemory most;
-  int number = 0;
-  int counters = kCountersOfPlan;
-  std::vector<ExchangeBuffers> places[2];
-  for (std::size_t w = 0; w < 2; ++w) {
-    const auto direction = static_cast<Direction>(w);
-    ways[w].exchanges.clear();
-    std::vector<Wanted> wanted;
-    std::vector<Homes> homes_of_hops = homes(direction, method);
-    ways[w].hosts.clear();
-    for (const Hop& hop : ways[w].hops) {
-      Homes& homes = homes_of_hops[wanted.size()];
-      ways[w].hosts.push_back(homes.all ? host_of(ways[w].hops, wanted.size()) : std::nullopt);
-      ExchangeProblem problem = problem_of(hop, number++);
-      problem.returns = homes.returns;
-      problem.home = homes.own;
-      problem.own_in_window = homes.in_window;
-      problem.home_parts = homes.parts;
-      note_room_for(homes.all, problem.element_bytes);
-      problem.shared_homes = std::move(homes.all);
-      comm.agree([&] {
-        const std::string refusal = method.refusal(problem);
-        if (!refusal.empty())
-          throw Error(ErrorCode::unavailable,
-                      "exchange \"" + std::string(method.name()) + "\": " + refusal);
-      });
-      ways[w].exchanges.push_back(method.make(problem));
-      wanted.push_back({ways[w].exchanges.back()->memory(), hop.returned, problem.returns});
-      std::int64_t& window_bytes = wanted.back().memory.window_bytes;
-      window_bytes = comm.max(window_bytes);
-    }
-    ExchangeMemory total = place(wanted, request.options, counters, places[w]);
-    ways[w].sends_from_sink = sends_from_sink(direction, total);
-    ways[w].behind_sends.assign(wanted.size(), {});
-    std::vector<View> behind;
-    comm.agree([&] {
-      if (ways[w].sends_from_sink && wanted.back().memory.own_bytes > 0)
-        behind =
-            behind_sends(direction, homes_of_hops.back().precedes_two_passes, total.send_bytes);
-    });
-    if (!behind.empty()) {
-      leave(behind, ways[w], wanted, comm.rank(), resolved.input_layout.order().front());
-      total = place(wanted, request.options, counters, places[w]);
-    }
-    for (const Wanted& one : wanted) counters += one.memory.window_counters;
-    if (!ways[w].sends_from_sink) most.send_bytes = std::max(most.send_bytes, total.send_bytes);
-    most.own_bytes = std::max(most.own_bytes, total.own_bytes);
-    most.receive_bytes = std::max(most.receive_bytes, total.receive_bytes);
-    most.window_bytes = std::max(most.window_bytes, total.window_bytes);
-  }
-  Options& options = request.options;
-  options.shared_arrays = ways[0].shares_arrays() || ways[1].shares_arrays();
-  reserve(most, counters);
-  for (std::size_t w = 0; w < 2; ++w) attach_exchanges(ways[w], places[w]);
-}
-
-// To the memory that is there now, at these places of it.
-void AnyPlan::Implementation::attach_exchanges(OneWay& way, std::vector<ExchangeBuffers>& places) {
-  way.traffic.clear();
-  for (std::size_t e = 0; e < places.size(); ++e) {
-    places[e].window = window.get();
-    places[e].send_memory = send.data();
-    places[e].receive_memory = receive.data();
-    way.exchanges[e]->attach(places[e]);
-    way.traffic.push_back(way.exchanges[e]->traffic());
-  }
-}
-
-// What is sent may wait in the array that the call writes in the end: by then it has gone, if
-// nothing else is under way. Not in place, where that array is read, nor where a call may be given
-// up: it may then leave after the user has freed the array.
-bool AnyPlan::Implementation::may_send_from_sink() const {
-  const Options& options = request.options;
-  return !options.in_place && options.fields * options.chunks == 1 && options.timeout == 0;
-}
-
-// True where it does, in calls in that direction. The user's padding is not touched.
-bool AnyPlan::Implementation::sends_from_sink(Direction direction,
-                                              const ExchangeMemory& memory) const {
-  const Layout& sink =
-      direction == Direction::forward ? resolved.output_layout : resolved.input_layout;
-  const bool padded = sink.allocated_elements(comm.rank()) != sink.box(comm.rank()).volume();
-  return may_send_from_sink() && !padded && !memory.fixed &&
-         memory.send_bytes <= sink_bytes(direction);
-}
-
-void AnyPlan::Implementation::reserve(const ExchangeMemory& memory, int counters) {
-  comm.agree([&] {
-    send = AlignedMemory(static_cast<std::size_t>(memory.send_bytes));
-    receive = AlignedMemory(static_cast<std::size_t>(memory.receive_bytes));
-    own = AlignedMemory(static_cast<std::size_t>(memory.own_bytes));
-  });
-  window.reset();
-  if (memory.window_bytes > 0 || request.options.shared_arrays)
-    comm.agree(
-        [&] { window = std::make_unique<SharedWindow>(node, memory.window_bytes, counters); });
-}
-
 void AnyPlan::Implementation::make_programs() {
-  const std::int64_t call_bytes =
-      bytes_of_arrays() + static_cast<std::int64_t>(send.bytes() + receive.bytes() + own.bytes()) +
-      (window ? window->bytes() : 0);
-  for (Direction direction : {Direction::forward, Direction::backward}) {
-    OneWay& one = way(direction);
-    const bool forward = direction == Direction::forward;
-    auto [source, sink] = sides(direction);
+  const std::int64_t bytes =
+      bytes_of_arrays() + static_cast<std::int64_t>(send.bytes() + receive.bytes() + own.bytes());
+  for (OneWay& one : ways) {
+    const bool forward = one.direction == Direction::forward;
+    const std::int64_t window_bytes = one.arrays == Arrays::shared ? one.window_bytes
+                                      : window                     ? window->bytes()
+                                                                   : 0;
+    auto [source, sink] = sides(one.direction);
     one.program = make_program(
         {.path = &resolved.path,
          .transforms = &resolved.transforms,
-         .direction = direction,
+         .direction = one.direction,
          .source = std::move(source),
          .sink = std::move(sink),
          .factor = forward ? resolved.forward_factor : resolved.backward_factor,
          .rank = comm.rank(),
-         .footprint = {call_bytes, shared_cache},
+         .footprint = {bytes + window_bytes, shared_cache},
          .fields = request.options.fields,
          .chunks = request.options.chunks,
          .in_order = takes_slices_in_order(),
@@ -430,7 +177,8 @@ void AnyPlan::Implementation::finish_programs() {
         one.times.push_back({std::vector<double>(link.passes.size()), 0});
     });
   }
-  const std::int64_t bytes = std::max(ways[0].program.work_bytes, ways[1].program.work_bytes);
+  std::int64_t bytes = 0;
+  for (const OneWay& one : ways) bytes = std::max(bytes, one.program.work_bytes);
   comm.agree([&] { work = AlignedMemory(static_cast<std::size_t>(bytes)); });
 }
 
@@ -452,9 +200,15 @@ void AnyPlan::Implementation::make_executor() {
 }
 
 void AnyPlan::Implementation::make_gate() {
-  if (!request.options.shared_arrays) return;
-  arrays = std::make_unique<SharedArrays>(node);
-  gate = std::make_unique<ArrayGate>(*arrays, *window, node.rank(), node_rank_of, *executor);
+  for (OneWay& one : ways) {
+    const auto direction = static_cast<std::size_t>(one.direction);
+    last_ways[direction] = &one;
+    if (one.shares_arrays()) shared_ways[direction] = &one;
+  }
+  if (std::ranges::none_of(ways, &OneWay::shares_arrays)) return;
+  gate = std::make_unique<ArrayGate>(
+      *window, board_offset, node.rank(), node_rank_of, *executor,
+      request.options.shared_arrays ? Unreachable::is_an_error : Unreachable::takes_another_way);
 }
 
 void AnyPlan::Implementation::make_progress_thread() {

@@ -39,18 +39,18 @@ HomeProblem AnyPlan::Implementation::home_problem(const Sequence& sequence, std:
 }
 
 // Of exchange `number`; none when any block of any rank has none.
-std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(Direction direction,
+std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(const OneWay& one,
                                                                  std::size_t number) const {
-  const std::vector<Hop>& hops = way(direction).hops;
+  const std::vector<Hop>& hops = one.hops;
   const Hop& hop = hops[number];
   const std::optional<Host> host = host_of(hops, number);
   if (!host) return std::nullopt;
   const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
+      sequence_of(resolved.path, resolved.transforms, request.input, one.direction);
   const bool sends = *host == Host::sender;
   SharedHomes homes;
   for (int rank = 0; rank < comm.size(); ++rank) {
-    const auto [source, sink] = sides_at(rank, direction);
+    const auto [source, sink] = sides_at(rank, one.direction);
     const HomeProblem problem = home_problem(sequence, hop.action, source, sink, rank);
     const Redistribution blocks = redistribution_between(hop.from, hop.to, rank);
     for (const Block& block : sends ? blocks.sends : blocks.receives) {
@@ -73,17 +73,17 @@ bool AnyPlan::Implementation::may_divide_axes() const {
 // may_leave_home() tells. Where the next exchange takes it back, they are in two dimensions, in
 // memory that peers do not store results to meanwhile. With chunks rows cannot be stored as two
 // passes need them: in windows one pass is taken then, since a home halves them.
-bool AnyPlan::Implementation::precedes_two_passes(Direction direction, std::size_t number,
+bool AnyPlan::Implementation::precedes_two_passes(const OneWay& one, std::size_t number,
                                                   bool in_windows) const {
   const Options& options = request.options;
-  const std::vector<Hop>& hops = way(direction).hops;
+  const std::vector<Hop>& hops = one.hops;
   if (in_windows && options.chunks > 1) return false;
   if (!may_divide_axes()) return false;
   if (is_returned(hops, number) &&
-      ((options.shared_arrays && options.in_place) || hops[number].from.shape().size() != 2))
+      ((one.arrays == Arrays::shared && options.in_place) || hops[number].from.shape().size() != 2))
     return false;
   const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
+      sequence_of(resolved.path, resolved.transforms, request.input, one.direction);
   const std::vector<int>& order = resolved.input_layout.order();
   const std::size_t first = hops[number].action + 1;
   std::size_t last = first;
@@ -159,25 +159,23 @@ void AnyPlan::Implementation::settle(Homes& earlier, bool reads_input, Homes& la
 // Exchange `number`, but for what it means to the one that it returns from. `passed` are the homes
 // of those before it.
 AnyPlan::Implementation::Homes AnyPlan::Implementation::homes_of(
-    Direction direction, const Sequence& sequence, const ExchangeMethod& method,
+    const OneWay& one, const Sequence& sequence, const ExchangeMethod& method,
     const std::vector<Homes>& passed) const {
-  const std::vector<Hop>& hops = way(direction).hops;
+  const std::vector<Hop>& hops = one.hops;
   const std::size_t number = passed.size();
   const Hop& hop = hops[number];
   const bool in_windows = method.leaves_all_home();
-  const bool two_passes =
-      comm.min(std::int64_t{precedes_two_passes(direction, number, in_windows)}) != 0;
+  const bool two_passes = comm.min(std::int64_t{precedes_two_passes(one, number, in_windows)}) != 0;
   Homes mine;
-  const Options& options = request.options;
-  if (in_windows && options.shared_arrays && (!two_passes || is_returned(hops, number)))
-    mine.all = shared_homes(direction, number);
+  if (in_windows && one.arrays == Arrays::shared && (!two_passes || is_returned(hops, number)))
+    mine.all = shared_homes(one, number);
   if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
   mine.precedes_two_passes = two_passes && !mine.all;
   mine.returns = method.returns() && !mine.all && hop.returned >= 0 &&
                  !passed[static_cast<std::size_t>(hop.returned)].all;
   if (method.leaves_home(may_send_from_sink()) && !mine.all &&
       (!mine.precedes_two_passes || may_leave_home(sequence, hops, number))) {
-    const auto [source, sink] = sides(direction);
+    const auto [source, sink] = sides(one.direction);
     HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
     problem.is_before_two_passes = mine.precedes_two_passes;
     mine.own = home_of(problem);
@@ -194,15 +192,15 @@ void AnyPlan::Implementation::leave_few_rows(Homes& homes, const Hop& hop, int a
 
 // For each exchange homes on every rank, or on none.
 std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
-    Direction direction, const ExchangeMethod& method) const {
+    const OneWay& one, const ExchangeMethod& method) const {
   const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const std::vector<Hop>& hops = way(direction).hops;
-  const UserSide sink = sides(direction).second;
+      sequence_of(resolved.path, resolved.transforms, request.input, one.direction);
+  const std::vector<Hop>& hops = one.hops;
+  const UserSide sink = sides(one.direction).second;
   const auto axis_after = [&](const Hop& hop) { return sequence.actions[hop.action + 1].axis; };
   std::vector<Homes> homes;
   for (const Hop& hop : hops) {
-    Homes mine = homes_of(direction, sequence, method, homes);
+    Homes mine = homes_of(one, sequence, method, homes);
     if (mine.own && mine.precedes_two_passes && !is_returned(hops, homes.size()) &&
         displaces_rows_of(sink, axis_after(hop))) {
       if (method.leaves_all_home())
@@ -242,27 +240,29 @@ void AnyPlan::Implementation::try_two_passes() const {
 
 // Where a part of what stays on the rank in the last exchange waits, if what is sent waits in the
 // array that the call writes.
-std::vector<View> AnyPlan::Implementation::behind_sends(Direction direction,
+std::vector<View> AnyPlan::Implementation::behind_sends(const OneWay& one,
                                                         bool is_before_two_passes,
                                                         std::int64_t send_bytes) const {
   const Sequence sequence =
-      sequence_of(resolved.path, resolved.transforms, request.input, direction);
-  const Hop& hop = way(direction).hops.back();
-  const auto [source, sink] = sides(direction);
+      sequence_of(resolved.path, resolved.transforms, request.input, one.direction);
+  const Hop& hop = one.hops.back();
+  const auto [source, sink] = sides(one.direction);
   const Box stays = intersect(hop.from.box(comm.rank()), hop.to.box(comm.rank()));
   HomeProblem problem = home_problem(sequence, hop.action, source, sink, comm.rank());
   problem.is_before_two_passes = is_before_two_passes;
   return homes_behind_sends(problem, stays, send_bytes);
 }
 
-// Arrays of this plan are long enough for what waits in them.
+// Arrays are long enough for what waits in them.
 void AnyPlan::Implementation::note_room_for(const std::optional<SharedHomes>& homes,
-                                            std::int64_t element_bytes) {
+                                            std::int64_t element_bytes, ArrayRoom& room) const {
   if (!homes) return;
-  for (const Home& home : homes->all)
-    if (!is_slot_of_peer(home.view.slot))
-      room_bytes = std::max(room_bytes,
-                            home.view.offset_bytes + Area{home.view, element_bytes}.span_bytes());
+  for (const Home& home : homes->all) {
+    if (is_slot_of_peer(home.view.slot)) continue;
+    std::int64_t& most = home.view.slot == kSlotInput ? room.source : room.sink;
+    most = std::max(most, home.view.offset_bytes + Area{home.view, element_bytes}.span_bytes());
+  }
+  if (request.options.in_place) room.sink = room.source;
 }
 
 }  // namespace weft

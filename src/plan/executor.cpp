@@ -88,21 +88,25 @@ std::int64_t Executor::bytes() const noexcept {
   return static_cast<std::int64_t>(total);
 }
 
-void Executor::begin(Program& program, const Terms& terms, std::vector<LinkTimes>& times) {
-  program_ = &program;
-  times_ = &times;
+void Executor::begin(const Course& course, const Terms& terms) {
   terms_ = terms;
   passed_gate_ = terms.gate == nullptr;
   at_ = {};
   vigil_ = {};
   pace_.restart();
-  for (LinkTimes& link : times) {
+  if (terms.recorder) terms.recorder->begin();
+  take(course);
+}
+
+void Executor::take(const Course& course) {
+  program_ = course.program;
+  times_ = course.times;
+  for (LinkTimes& link : *times_) {
     std::fill(link.passes.begin(), link.passes.end(), 0.0);
     link.exchange = 0;
   }
-  if (terms.recorder) terms.recorder->begin();
-  for (Link& link : program.links)
-    if (link.exchange) link.exchange->begin(terms.call, threads_.front().bases);
+  for (Link& link : program_->links)
+    if (link.exchange) link.exchange->begin(terms_.call, threads_.front().bases);
 }
 
 bool Executor::advance(bool wait) {
@@ -148,22 +152,25 @@ bool Executor::pass_gate(bool wait, const Exchange& exchange) {
   if (!patient(wait, ready, late, exchange)) return false;
   gate.wait();
   passed_gate_ = true;
-  gate.pass();
+  if (!gate.pass()) take(terms_.otherwise);
   return true;
 }
 
+// A program that waits at a gate has an exchange after its first link, and so has the other one.
 bool Executor::open_link(bool wait) {
-  if (Exchange* exchange = after()) {
-    Stopwatch watch(times().exchange);
+  if (after()) {
+    const double since = now();
     const double begin = recorded_time();
-    if (!passed_gate_ && !pass_gate(wait, *exchange)) return false;
-    const auto may_open = [&] { return exchange->may_open(); };
+    if (!passed_gate_ && !pass_gate(wait, *after())) return false;
+    Exchange& exchange = *after();
+    const auto may_open = [&] { return exchange.may_open(); };
     const auto late = [&] {
-      return "the call before is not over yet" + list_of(exchange->reading_peers(), " on ");
+      return "the call before is not over yet" + list_of(exchange.reading_peers(), " on ");
     };
-    if (!patient(wait, may_open, late, *exchange)) return false;
-    exchange->open();
+    if (!patient(wait, may_open, late, exchange)) return false;
+    exchange.open();
     note_exchange(link_number(), -1, begin);
+    times().exchange += now() - since;
   }
   at_.open = true;
   return true;

@@ -29,8 +29,15 @@ class Gate {
   virtual void wait() = 0;
   /// The ranks that wait() waits for.
   virtual std::vector<int> absent() const = 0;
-  /// Once it is ready; throws where the call may not begin.
-  virtual void pass() = 0;
+  /// Once it is ready: true for the program that waits here, false for the other one; throws where
+  /// the call may not begin.
+  virtual bool pass() = 0;
+};
+
+/// What a call does: a program, and where its times go.
+struct Course {
+  Program* program = nullptr;
+  std::vector<LinkTimes>* times = nullptr;
 };
 
 /// What holds for all tasks of a call.
@@ -43,6 +50,7 @@ struct Terms {
   std::int64_t call = 0;         ///< counts the executions of the plan from 1
   Recorder* recorder = nullptr;  ///< null: nothing is recorded
   Gate* gate = nullptr;          ///< null: the call may begin at once
+  Course otherwise{};            ///< what is done where the gate says so
 };
 
 class Executor {
@@ -52,8 +60,10 @@ class Executor {
 
   /// Sets the memory of a slot for the calls that follow.
   void bind(int slot, std::byte* memory);
-  /// Begins a call of `program`, which no other call may do before advance() has returned true.
-  void begin(Program& program, const Terms& terms, std::vector<LinkTimes>& times);
+  /// Begins a call, which no other call may do before advance() has returned true.
+  void begin(const Course& course, const Terms& terms);
+  /// Of the call that is under way, or of the last one.
+  const Program* program() const noexcept { return program_; }
   /// Goes on with the call: with `wait` to its end, else only as far as chunks have arrived. True
   /// at the end of the call. Throws Error(timeout). Terms::turn is held before and after, and given
   /// away while tiles are computed.
@@ -97,6 +107,7 @@ class Executor {
   LinkTimes& times() const { return (*times_)[at_.link]; }
 
   bool step(bool wait);
+  void take(const Course& course);
   bool pass_gate(bool wait, const Exchange& exchange);
   bool open_link(bool wait);
   bool arrive_up_to(int chunks, bool wait);

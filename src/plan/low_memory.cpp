@@ -141,6 +141,7 @@ bool LowMemoryPlan::parts_transform() const {
 // What all members have in common. They transform one field, so that memory is needed for one only.
 Request LowMemoryPlan::member_request() const {
   Request member = request;
+  member.whole_arrays = false;
   member.options.low_memory = false;
   member.options.fields = 1;
   for (LayoutRequest* side : {&member.options.input, &member.options.output}) {
@@ -243,7 +244,7 @@ void LowMemoryPlan::begin_turn() {
 void LowMemoryPlan::end_turn() {
   Member& member = members_[turn().member];
   turn().recorder = std::move(member.plan->recorder);
-  add_times(member.plan->way(recorded_direction),
+  add_times(member.plan->last_way(recorded_direction),
             member.seconds[static_cast<std::size_t>(recorded_direction)]);
 }
 

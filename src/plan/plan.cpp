@@ -68,20 +68,24 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
   check_idle();
   check_arrays(direction, source, sink);
   OneWay& one = way(direction);
+  OneWay* const shared = way_with_shared_arrays(direction);
   // The stages keep a const source unchanged; in-place plans write to it as the sink.
-  executor->bind(kSlotInput, static_cast<std::byte*>(const_cast<void*>(source)));
-  executor->bind(kSlotOutput, static_cast<std::byte*>(sink));
-  executor->bind(kSlotSend, one.sends_from_sink ? static_cast<std::byte*>(sink) : send.data());
+  auto* const read = static_cast<std::byte*>(const_cast<void*>(source));
+  auto* const written = static_cast<std::byte*>(sink);
+  executor->bind(kSlotInput, read);
+  executor->bind(kSlotOutput, written);
+  executor->bind(kSlotSend, one.sends_from_sink ? written : send.data());
   ++flight->call;
   flight->under_way = true;
   recorded_direction = direction;
   const std::unique_lock turn = turn_to_call_mpi();
   if (progress_thread && !one.traffic.empty()) progress_thread->resume();
   const Options& options = request.options;
-  if (one.shares_arrays())
-    gate->arrive(arrays->number_of(source, source_bytes(direction)),
-                 arrays->number_of(sink, sink_bytes(direction)));
-  executor->begin(one.program,
+  if (shared)
+    gate->arrive({{shared_array_at(source, {source_bytes(direction), shared->room.source}),
+                   shared_array_at(sink, {sink_bytes(direction), shared->room.sink})}},
+                 read, written);
+  executor->begin((shared ? *shared : one).course(),
                   {.fields = options.fields,
                    .chunks = options.chunks,
                    .polls = options.progress != Progress::none,
@@ -89,8 +93,8 @@ void AnyPlan::Implementation::start(Direction direction, const void* source, voi
                    .timeout = options.timeout,
                    .call = flight->call,
                    .recorder = recorder.get(),
-                   .gate = one.shares_arrays() ? gate.get() : nullptr},
-                  one.times);
+                   .gate = shared ? gate.get() : nullptr,
+                   .otherwise = one.course()});
 }
 
 // After an error the call is over, and so is the plan: peers may be in the midst of the call, and
@@ -117,12 +121,27 @@ std::unique_lock<std::mutex> AnyPlan::Implementation::turn_to_call_mpi() {
 void AnyPlan::Implementation::finish_call() {
   flight->under_way = false;
   if (progress_thread) progress_thread->pause();
+  for (const OneWay& one : ways)
+    if (&one.program == executor->program())
+      last_ways[static_cast<std::size_t>(one.direction)] = &one;
   if (window && !failed) window->publish(kFinishedCounter, flight->call);
 }
 
-std::shared_ptr<void> AnyPlan::Implementation::allocate(std::int64_t bytes) {
-  return arrays ? arrays->make(bytes, room_bytes)
-                : allocate_zeroed(static_cast<std::size_t>(bytes));
+std::shared_ptr<void> AnyPlan::Implementation::allocate_source(Direction direction) const {
+  ArrayNeeds needs{.bytes = source_bytes(direction)};
+  bool shared = false;
+  for (const OneWay& one : ways) {
+    const bool reads = one.direction == direction;
+    needs.room_bytes = std::max(needs.room_bytes, reads ? one.room.source : one.room.sink);
+    shared |= one.shares_arrays();
+  }
+  if (!shared) return allocate_zeroed(static_cast<std::size_t>(needs.bytes));
+  try {
+    return make_shared_array(needs, displacement_bytes(node.rank(), node.size()));
+  } catch (const Error&) {
+    if (request.options.shared_arrays) throw;
+    return allocate_zeroed(static_cast<std::size_t>(needs.bytes));
+  }
 }
 
 // What goes wrong in a call that ends here has nobody to tell. Messages that were given up may
@@ -143,7 +162,8 @@ bool AnyPlan::Implementation::retire() noexcept {
 }
 
 std::vector<Step> AnyPlan::Implementation::steps(Direction direction, bool timed) const {
-  const OneWay& one = way(direction);
+  const OneWay* const shared = way_with_shared_arrays(direction);
+  const OneWay& one = timed ? last_way(direction) : shared ? *shared : way(direction);
   std::vector<Step> result;
   for (std::size_t l = 0; l < one.program.links.size(); ++l) {
     const Link& link = one.program.links[l];
@@ -261,10 +281,10 @@ std::int64_t AnyPlan::output_field_stride() const noexcept {
 const Options& AnyPlan::options() const noexcept { return implementation_->request.options; }
 
 std::shared_ptr<void> AnyPlan::allocate_input() const {
-  return implementation_->allocate(implementation_->source_bytes(Direction::forward));
+  return implementation_->allocate_source(Direction::forward);
 }
 std::shared_ptr<void> AnyPlan::allocate_output() const {
-  return implementation_->allocate(implementation_->sink_bytes(Direction::forward));
+  return implementation_->allocate_source(Direction::backward);
 }
 
 PlanMemory AnyPlan::memory() const noexcept { return implementation_->memory(); }

@@ -20,6 +20,7 @@ struct Request {
   // For the plans that another plan is made of.
   std::optional<Path> path{};   ///< found already
   double points_elsewhere = 1;  ///< are transformed by others, and this one scales for them too
+  bool whole_arrays = true;     ///< calls are made with these, not with parts of arrays
 };
 
 /// Everything that must be the same on all ranks, a line for each thing.

@@ -86,8 +86,8 @@ Timeline AnyPlan::Implementation::timeline_of(const Recorder& call, Direction di
   Timeline result;
   result.direction = direction;
   result.seconds = call.seconds();
-  const StepNumbers numbers(way(direction).program);
-  const std::vector<Step> program = steps(direction, false);
+  const StepNumbers numbers(last_way(direction).program);
+  const std::vector<Step> program = steps(direction, true);
   const auto add = [&](TimelineEvent event, const Recorder::Mark& mark) {
     event.step = numbers.of(mark);
     event.name = program[static_cast<std::size_t>(event.step)].name;

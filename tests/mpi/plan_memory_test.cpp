@@ -76,18 +76,35 @@ class PlanMemoryOf : public ::testing::TestWithParam<Case> {
     EXPECT_EQ(plan->memory().total(), memory.total());
   }
 
+  // But for notes of arrays that a call meets for the first time, and that peers can reach.
   template <class In, class Out>
   static void expect_nothing_allocated(Plan<In, Out>& plan, bool in_place) {
+    constexpr std::int64_t kMostForNotes = 16 * 1024;
     auto input = plan.make_input();
     auto output = in_place ? plan.output_in(input) : plan.make_output();
-    for (int call = 0; call < 3; ++call) {
-      const Allocated executed = allocated_by([&] {
+    const auto call = [&] {
+      return allocated_by([&] {
         plan.forward(input, output);
         plan.backward(output, input);
       });
-      EXPECT_EQ(executed.calls, 0) << "in call " << call;
-      EXPECT_EQ(executed.bytes, 0) << "in call " << call;
-    }
+    };
+    EXPECT_LE(call().bytes, kMostForNotes);
+    const auto expect_nothing = [&] {
+      const Allocated executed = call();
+      EXPECT_EQ(executed.calls, 0);
+      EXPECT_EQ(executed.bytes, 0);
+    };
+    for (int round = 0; round < 3; ++round) expect_nothing();
+    input = elsewhere(input);
+    output = in_place ? plan.output_in(input) : elsewhere(output);
+    for (int round = 0; round < 3; ++round) expect_nothing();
+  }
+
+  template <class T>
+  static Array<T> elsewhere(const Array<T>& array) {
+    const auto elements = static_cast<std::size_t>(array.field_stride() * array.fields());
+    return {array.layout(), world().rank(), array.fields(), array.field_stride(),
+            allocate_zeroed(elements * sizeof(T))};
   }
 };
 
@@ -210,7 +227,10 @@ TEST(PlanMemory, NaturalOutputNeedsNoSecondWindow) {
       const Plan<std::complex<double>> cheapest(MPI_COMM_WORLD, {32, 32, 48}, options);
       options.output.grid = options.input.grid;
       const Plan<std::complex<double>> natural(MPI_COMM_WORLD, {32, 32, 48}, options);
-      EXPECT_EQ(natural.memory().window, cheapest.memory().window) << exchange << ' ' << axes;
+      constexpr std::int64_t kMostForNotices = 2 * 4096;
+      EXPECT_GE(natural.memory().window, cheapest.memory().window) << exchange << ' ' << axes;
+      EXPECT_LE(natural.memory().window, cheapest.memory().window + kMostForNotices)
+          << exchange << ' ' << axes;
     }
 }
 

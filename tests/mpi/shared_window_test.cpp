@@ -289,7 +289,7 @@ TEST(WindowChoice, TellsWhenReservingRunsOutOfMemory) {
   if (world().rank() == last) reserve_error = ENOSPC;
   const std::string who = last == 0 ? "" : "rank " + std::to_string(last) + ": ";
   EXPECT_EQ("out_of_memory: " + who +
-                "the shared window does not fit into memory: this rank wants 12288 bytes (0.0 "
+                "shared memory does not fit into memory: this rank wants 12288 bytes (0.0 "
                 "MiB): No space left on "
                 "device",
             same_error(4097));
