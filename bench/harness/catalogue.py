@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-SHARED_ARRAYS = ", shared arrays"
+ELSEWHERE = ", arrays from elsewhere"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Variant:
 
     @property
     def plain_label(self) -> str:
-        """That of the same options with arrays from anywhere."""
-        return self.label.removesuffix(SHARED_ARRAYS)
+        """That of the same options with arrays of the plan."""
+        return self.label.removesuffix(ELSEWHERE)
 
 
 IN_PLACE = Variant("in place", "in_place")
@@ -128,9 +128,9 @@ class Library:
         """Those that can do the problem; of a rival only the best when the run is narrow."""
         able = [variant for variant in self.variants if problem.kind in variant.kinds]
         if not self.is_rival:
-            # To one rank an exchange means nothing, nor do arrays that peers reach.
+            # To one rank an exchange means nothing, nor does whether peers reach its arrays.
             alone = [
-                v for v in able if "exchange" not in v.options and "shared_arrays" not in v.options
+                v for v in able if "exchange" not in v.options and "elsewhere" not in v.options
             ]
             return able if config.ranks > 1 else alone
         return able[: self.best_variants] if narrow else able
@@ -144,9 +144,9 @@ LIBRARIES = (
             Variant("out of place, cheapest"),
             Variant("in place, cheapest", "in_place"),
             Variant("out of place, natural", "natural"),
-            Variant("out of place, natural" + SHARED_ARRAYS, "natural,shared_arrays"),
+            Variant("out of place, natural" + ELSEWHERE, "natural,elsewhere"),
             Variant("in place, natural", "in_place,natural"),
-            Variant("in place, natural" + SHARED_ARRAYS, "in_place,natural,shared_arrays"),
+            Variant("in place, natural" + ELSEWHERE, "in_place,natural,elsewhere"),
             Variant("pairwise exchange", "exchange=pairwise"),
             Variant("alltoallv exchange", "exchange=alltoallv"),
         ),

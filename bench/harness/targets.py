@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 
-from .catalogue import SHARED_ARRAYS
+from .catalogue import ELSEWHERE
 from .results import ONE_PROCESS, config_of, fastest, is_weft, section_text, sections
 
 SMALLEST = 64**3  # points; nothing is promised for less
@@ -249,14 +249,14 @@ TARGETS = (
         ranks_over_threads(natural=False),
     ),
     Target(
-        "P ranks, shared arrays / 1 rank with P threads, natural output",
-        lambda section: 1.1,
-        ranks_over_threads(SHARED_ARRAYS),
-    ),
-    Target(
-        "P ranks, arrays from anywhere / 1 rank with P threads, natural output",
+        "P ranks / 1 rank with P threads, natural output",
         lambda section: 1.1,
         ranks_over_threads(),
+    ),
+    Target(
+        "P ranks, arrays from elsewhere / 1 rank with P threads, natural output",
+        lambda section: 1.1,
+        ranks_over_threads(ELSEWHERE),
     ),
     Target(
         "1 rank, 1 thread: Weft / best of MKL DFTI and FFTW",

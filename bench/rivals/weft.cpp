@@ -1,5 +1,6 @@
 // Weft. Options: in_place; natural (input and output in the same slabs along axis 0; without it
-// both sides are as Weft chooses); shared_arrays; exchange=NAME; engine=NAME.
+// both sides are as Weft chooses); elsewhere (arrays are not the plan's, so that ranks do not reach
+// each other's); exchange=NAME; engine=NAME.
 #include "weft/weft.hpp"
 
 #include <type_traits>
@@ -11,7 +12,6 @@ namespace {
 weft::Options options_of(const bench::Problem& problem) {
   weft::Options options;
   options.in_place = problem.has("in_place");
-  options.shared_arrays = problem.has("shared_arrays");
   options.exchange = problem.value("exchange", "auto");
   options.engine = problem.value("engine", "auto");
   options.threads = problem.threads;
@@ -25,6 +25,13 @@ weft::Options options_of(const bench::Problem& problem) {
   return options;
 }
 
+template <class T>
+weft::Array<T> elsewhere(const weft::Array<T>& array, int rank) {
+  const auto elements = static_cast<std::size_t>(array.field_stride() * array.fields());
+  return {array.layout(), rank, array.fields(), array.field_stride(),
+          weft::allocate_zeroed(elements * sizeof(T))};
+}
+
 template <class In>
 class WeftRival final : public bench::Rival {
  public:
@@ -36,7 +43,11 @@ class WeftRival final : public bench::Rival {
               options_of(problem)),
         plan_seconds_(MPI_Wtime() - start_),
         input_(plan_.make_input()),
-        output_(problem.has("in_place") ? plan_.output_in(input_) : plan_.make_output()) {}
+        output_(problem.has("in_place") ? plan_.output_in(input_) : plan_.make_output()) {
+    if (!problem.has("elsewhere")) return;
+    input_ = elsewhere(input_, plan_.rank());
+    output_ = problem.has("in_place") ? plan_.output_in(input_) : elsewhere(output_, plan_.rank());
+  }
 
   void forward() override { plan_.forward(input_, output_); }
   void backward() override { plan_.backward(output_, input_); }
@@ -69,7 +80,7 @@ class WeftRival final : public bench::Rival {
 };
 
 std::unique_ptr<bench::Rival> make(const bench::Problem& problem) {
-  problem.allow({"in_place", "natural", "shared_arrays", "exchange", "engine"});
+  problem.allow({"in_place", "natural", "elsewhere", "exchange", "engine"});
   if (problem.real && problem.single_precision) return std::make_unique<WeftRival<float>>(problem);
   if (problem.real) return std::make_unique<WeftRival<double>>(problem);
   if (problem.single_precision) return std::make_unique<WeftRival<std::complex<float>>>(problem);

@@ -170,7 +170,7 @@ void AnyPlan::Implementation::choose_exchanges() {
 }
 
 // Of all ways. Where arrays come from anywhere, there are other ways for those that all ranks
-// reach, if these save a copy.
+// reach, if these are faster.
 void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
   ways.erase(ways.begin() + 2, ways.end());
   Used used;
@@ -182,7 +182,7 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       OneWay other(ways[w].direction, Arrays::shared, ways[w].hops);
       Used then = used;
       make_exchanges_of(other, method, then);
-      if (std::ranges::count(other.hosts, Host::sender) == 0) continue;
+      if (!gains_by_shared_arrays(other)) continue;
       used = then;
       ways.push_back(std::move(other));
     }

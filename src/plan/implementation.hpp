@@ -177,6 +177,7 @@ struct AnyPlan::Implementation {
   bool may_divide_axes() const;
   void try_two_passes() const;
   void choose_exchanges();
+  bool gains_by_shared_arrays(const OneWay& one) const;
   void note_room_for(const std::optional<SharedHomes>& homes, std::int64_t element_bytes,
                      ArrayRoom& room) const;
   void make_exchanges(const ExchangeMethod& method);
