@@ -1,6 +1,8 @@
 // The arrays of a process that its peers can reach.
 #include "plan/shared_arrays.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -50,9 +52,24 @@ class Holder {
   const void* array_;
 };
 
+// Each array takes an open file, and users need some for their own.
+void check_open_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return;
+  const std::lock_guard lock(registry().mutex);
+  const std::size_t arrays = registry().entries.size();
+  if (2 * arrays >= files.rlim_cur)
+    throw Error(ErrorCode::unavailable,
+                "arrays that all ranks of a node reach take at most half of the files that a "
+                "process may open, which are " +
+                    std::to_string(files.rlim_cur) + " (ulimit -n); there are " +
+                    std::to_string(arrays) + " such arrays already");
+}
+
 }  // namespace
 
 std::shared_ptr<void> make_shared_array(const ArrayNeeds& needs, std::int64_t displacement_bytes) {
+  check_open_files();
   const std::int64_t room = std::max({std::int64_t{1}, needs.bytes, needs.room_bytes});
   // Reserving more than there is could end with a process killed instead of an error.
   if (room > available_memory_bytes())

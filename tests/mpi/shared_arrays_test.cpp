@@ -320,18 +320,18 @@ TEST_F(SharedArraysTest, AreGoneAnotherWayWhereOneRankHasAnother) {
   EXPECT_FALSE(copies(impulse.plan.profile(Direction::forward)));
 }
 
-/// While it lives this process can open no file.
-class NoFiles {
+/// While it lives the numbers of files that this process opens are below `files`.
+class FewFiles {
  public:
-  NoFiles() {
+  explicit FewFiles(rlim_t files) {
     getrlimit(RLIMIT_NOFILE, &before_);
-    rlimit none = before_;
-    none.rlim_cur = 0;
-    setrlimit(RLIMIT_NOFILE, &none);
+    rlimit few = before_;
+    few.rlim_cur = files;
+    setrlimit(RLIMIT_NOFILE, &few);
   }
-  ~NoFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoFiles(const NoFiles&) = delete;
-  NoFiles& operator=(const NoFiles&) = delete;
+  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FewFiles(const FewFiles&) = delete;
+  FewFiles& operator=(const FewFiles&) = delete;
 
  private:
   rlimit before_{};
@@ -340,8 +340,8 @@ class NoFiles {
 TEST_F(SharedArraysTest, AreGoneAnotherWayWhereOneRankCannotMapThem) {
   Impulse impulse(from_anywhere());
   {
-    std::optional<NoFiles> none;
-    if (world().rank() == last_rank()) none.emplace();
+    std::optional<FewFiles> none;
+    if (world().rank() == last_rank()) none.emplace(0);
     impulse.expect_forward_works();
     world().barrier();
   }
@@ -357,8 +357,8 @@ TEST_F(SharedArraysTest, AreRefusedIfPromisedWhereOneRankCannotMapThem) {
   Impulse impulse;
   std::string error;
   {
-    std::optional<NoFiles> none;
-    if (world().rank() == last_rank()) none.emplace();
+    std::optional<FewFiles> none;
+    if (world().rank() == last_rank()) none.emplace(0);
     error = error_of([&] { impulse.forward(); });
     world().barrier();
   }
@@ -367,6 +367,23 @@ TEST_F(SharedArraysTest, AreRefusedIfPromisedWhereOneRankCannotMapThem) {
   impulse.input = impulse.plan.make_input();
   Impulse::fill(impulse.input);
   impulse.expect_forward_works();
+}
+
+TEST_F(SharedArraysTest, LeaveHalfOfTheFilesToTheUser) {
+  constexpr std::size_t kFiles = 512;
+  const FewFiles few(kFiles);
+  Plan<Complex> plan(MPI_COMM_WORLD, kShape, from_anywhere());
+  Plan<Complex> promised(MPI_COMM_WORLD, kShape, natural());
+  std::vector<Array<Complex>> arrays;
+  while (arrays.size() < kFiles) arrays.push_back(plan.make_input());
+  expect_same_on_all_ranks(
+      error_of([&] { promised.make_input(); }),
+      {"unavailable: ", "half of the files", std::to_string(kFiles), std::to_string(kFiles / 2)});
+  Array<Complex>& output = arrays.back();
+  Impulse::fill(arrays.front());
+  plan.forward(arrays.front(), output);
+  Impulse::expect_ones(output);
+  EXPECT_TRUE(copies(plan.profile(Direction::forward)));
 }
 
 }  // namespace

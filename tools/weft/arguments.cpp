@@ -181,7 +181,7 @@ void TransformArguments::add_to(CLI::App& app, LaunchArguments& launch) {
   app.add_flag("--low-memory", low_memory,
                "in place with exchanges of an eighth of the array at a time: less memory, slower");
   app.add_flag("--shared-arrays", shared_arrays,
-               "arrays that the plan makes and all ranks of a node reach: less copied");
+               "promise that only arrays of the plan come, which all ranks reach: less memory");
 }
 
 Shape TransformArguments::global_shape() const { return parse_extents(shape); }
