@@ -60,7 +60,7 @@ Combination with_settings(const SweepArguments& base, std::vector<Setting> setti
 }
 
 /// A combination with its plan. Arrays are views of memory that all have in common, but for those
-/// that a plan makes for ranks to share.
+/// of a plan that is promised its own.
 template <class In>
 class Candidate {
  public:
@@ -96,6 +96,14 @@ class Candidate {
     return row_.options.in_place ? std::max(bytes, output_bytes()) : bytes;
   }
   std::size_t output_bytes() const { return bytes_of(plan_->output_field_stride(), sizeof(Out)); }
+  /// Of at least input_bytes(), and of output_bytes(). Ranks may reach each other's where their
+  /// exchange is "shared".
+  std::shared_ptr<void> make_input() const {
+    const bool suffices = bytes_of(plan_->input_field_stride(), sizeof(In)) >= input_bytes();
+    return suffices ? plan_->allocate_input() : allocate_zeroed(input_bytes());
+  }
+  std::shared_ptr<void> make_output() const { return plan_->allocate_output(); }
+  bool may_share() const { return row_.options.exchange == "shared"; }
 
   /// Makes arrays, in that memory if they may be, and calls once in both directions, whose values
   /// are checked.
@@ -149,24 +157,28 @@ void measure_in_turns(const World& world, std::vector<Candidate<In>*> candidates
   }
 }
 
+/// Of those that want most of what `bytes_of` tells, one whose ranks may reach each other's arrays,
+/// if there is one.
+template <class In>
+const Candidate<In>& maker_for_all(const std::vector<Candidate<In>*>& planned,
+                                   std::size_t (Candidate<In>::*bytes_of)() const) {
+  return **std::ranges::max_element(planned, {}, [&](const Candidate<In>* candidate) {
+    return std::pair((candidate->*bytes_of)(), candidate->may_share());
+  });
+}
+
 template <class In>
 std::vector<SweepRow> measure(const World& world, const std::vector<Combination>& combinations,
                               const Shape& shape, int repeat) {
   std::vector<std::unique_ptr<Candidate<In>>> all;
   std::vector<Candidate<In>*> planned;
-  std::int64_t input_bytes = 0;
-  std::int64_t output_bytes = 0;
   for (const Combination& combination : combinations) {
     all.push_back(std::make_unique<Candidate<In>>(world, combination, shape));
-    if (!*all.back()) continue;
-    planned.push_back(all.back().get());
-    input_bytes = std::max(input_bytes, static_cast<std::int64_t>(planned.back()->input_bytes()));
-    output_bytes =
-        std::max(output_bytes, static_cast<std::int64_t>(planned.back()->output_bytes()));
+    if (*all.back()) planned.push_back(all.back().get());
   }
   if (!planned.empty()) {
-    const auto input = allocate_zeroed(static_cast<std::size_t>(input_bytes));
-    const auto output = allocate_zeroed(static_cast<std::size_t>(output_bytes));
+    const auto input = maker_for_all(planned, &Candidate<In>::input_bytes).make_input();
+    const auto output = maker_for_all(planned, &Candidate<In>::output_bytes).make_output();
     const Sample sample = planned.front()->sample(world);
     for (Candidate<In>* candidate : planned)
       candidate->warm_up(world, input, output, shape, sample);
