@@ -117,6 +117,13 @@ SideLayout random_side(Choices& choices, const Shape& shape, int ranks) {
   return side;
 }
 
+/// The output is cut as the input is, and in the same order.
+void make_natural(Problem& problem) {
+  problem.output.grid = problem.input.grid;
+  problem.output.boxes.clear();
+  problem.output.order = problem.input.order;
+}
+
 /// Moves `axis` to the fast end.
 std::vector<int> with_fastest(std::vector<int> order, int axis, int dimensions) {
   for (int other = static_cast<int>(order.size()); other < dimensions; ++other)
@@ -225,6 +232,7 @@ Problem random_problem(std::uint64_t seed, std::int64_t number, int ranks,
   choose_kinds(choices, problem);
   problem.input = random_side(choices, problem.shape, ranks);
   problem.output = random_side(choices, transformed_shape(problem.shape, problem.kinds), ranks);
+  if (!problem.input.grid.empty() && choices.chance(50)) make_natural(problem);
   problem.precision = choices.chance(60) ? Precision::double_ : Precision::single;
   problem.fields = choices.pick(choosable.fields);
   problem.normalization = static_cast<Normalization>(choices.between(0, 3));

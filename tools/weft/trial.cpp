@@ -32,6 +32,12 @@ class UserMemory {
     clear();
   }
 
+  /// That of a plan, which has no guard.
+  UserMemory(std::int64_t bytes, std::shared_ptr<void> memory)
+      : offset_(0), bytes_(static_cast<std::size_t>(bytes)), memory_(std::move(memory)) {
+    clear();
+  }
+
   void clear() { std::memset(data(), kUntouched, bytes_); }
   void* data() const { return static_cast<char*>(memory_.get()) + offset_; }
   std::vector<char> copy() const {
@@ -86,6 +92,7 @@ class Trial {
   std::string run(std::uint64_t seed) {
     std::string trouble = check_plan();
     for (std::uint64_t round = 0; round < 2; ++round) {
+      takes_arrays_of_plan_ = round == 1 && problem_.misalignment == 0;
       for (const std::string& found :
            {try_forward(seed + 10 * round), try_backward(seed + 10 * round + 5)})
         if (trouble.empty()) trouble = found;
@@ -152,6 +159,12 @@ class Trial {
   UserMemory memory_for(std::int64_t bytes, std::size_t element_bytes) const {
     return {bytes, problem_.misalignment * static_cast<std::int64_t>(element_bytes)};
   }
+  /// Likewise, or memory that the plan makes, for the forward input or for the other side.
+  UserMemory memory_on(bool forward_input, std::int64_t bytes, std::size_t element_bytes) const {
+    if (!takes_arrays_of_plan_) return memory_for(bytes, element_bytes);
+    const bool is_input = forward_input || problem_.in_place;
+    return {bytes, is_input ? plan_.allocate_input() : plan_.allocate_output()};
+  }
 
   std::string try_forward(std::uint64_t seed) {
     const GlobalFields values = random_fields(seed);
@@ -183,9 +196,10 @@ class Trial {
     const std::int64_t from_bytes = forward ? input_bytes() : output_bytes();
     const std::int64_t to_bytes = forward ? output_bytes() : input_bytes();
     const UserMemory from_memory =
-        memory_for(problem_.in_place ? std::max(from_bytes, to_bytes) : from_bytes,
-                   problem_.in_place ? sizeof(Out) : sizeof(From));
-    const UserMemory to_memory = problem_.in_place ? from_memory : memory_for(to_bytes, sizeof(To));
+        memory_on(forward, problem_.in_place ? std::max(from_bytes, to_bytes) : from_bytes,
+                  problem_.in_place ? sizeof(Out) : sizeof(From));
+    const UserMemory to_memory =
+        problem_.in_place ? from_memory : memory_on(!forward, to_bytes, sizeof(To));
     Array<From> from = array_on<From>(from_memory, forward);
     Array<To> to = array_on<To>(to_memory, !forward);
     put(given, from);
@@ -280,6 +294,7 @@ class Trial {
   const Problem& problem_;
   Plan<In, Out> plan_;
   int rank_;
+  bool takes_arrays_of_plan_ = false;
 };
 
 /// The ranks in the problem's order.

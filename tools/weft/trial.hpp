@@ -15,8 +15,9 @@ struct Outcome {
   std::string reason;  ///< why it was skipped or failed; the same on every rank
 };
 
-/// Forward values, backward values, untouched inputs and paddings, twice with other numbers. A
-/// problem that the library refuses with Error(unavailable) is skipped. Collective over `world`.
+/// Forward values, backward values, untouched inputs and paddings, twice with other numbers: in
+/// arrays from anywhere, and in those of the plan. A problem that the library refuses with
+/// Error(unavailable) is skipped. Collective over `world`.
 Outcome try_problem(const World& world, const Problem& problem, std::uint64_t seed);
 
 }  // namespace weft::command
