@@ -38,8 +38,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(result.stderr, "")
         return result.stdout
 
-    def succeed_json(self, *arguments):
-        return json.loads(self.succeed(*arguments))
+    def succeed_json(self, *arguments, **keywords):
+        return json.loads(self.succeed(*arguments, **keywords))
 
     def expect_failure(self, status, *arguments, says=()):
         """One line on stderr with all words of `says`, and the exit status."""
