@@ -43,10 +43,10 @@ struct Options {
   /// true: a promise that calls are made with whole arrays of make_input() and make_output(), of
   /// this plan or of one like it. The ranks of a node reach each other's arrays then, so that
   /// exchange "shared" stores results where they belong, wherever the output is, with less or no
-  /// window; other arrays are refused. Without the promise natural output is stored like that too,
-  /// in calls in which all ranks pass such arrays, and goes through the window in others. Calls
-  /// with such arrays begin when all ranks are there. A plan that has no use for the promise sets
-  /// it to false.
+  /// window; other arrays are refused. Without the promise natural output, and results that are
+  /// faster by it, are stored like that too, in calls in which all ranks pass such arrays, and go
+  /// through the window in others. Calls with such arrays begin when all ranks are there. A plan
+  /// that has no use for the promise sets it to false.
   bool shared_arrays = false;
   std::string exchange = "auto";  ///< a name of weft::exchanges(), or "auto"
   int chunks = 1;                 ///< pieces of each array that an exchange sends one after another

@@ -73,9 +73,10 @@ class WEFT_API AnyPlan {
   const Options& options() const noexcept;  ///< as resolved: no "auto" is left
   PlanMemory memory() const noexcept;
 
-  /// The program in order, without times.
+  /// The program in order, without times; where arrays of allocate_input() and allocate_output()
+  /// take another than arrays from elsewhere, that of theirs.
   std::vector<Step> program(Direction direction) const;
-  /// The program with the times of the last call in this direction on this rank.
+  /// The program of the last call in this direction on this rank, with its times.
   std::vector<Step> profile(Direction direction) const;
 
   /// Switches on, or off, that calls are recorded for timeline(). Off at first. Memory is reserved

@@ -87,8 +87,8 @@ struct AnyPlan::Implementation {
   OneWay* way_with_shared_arrays(Direction direction) const {
     return shared_ways[static_cast<std::size_t>(direction)];
   }
-  /// The one that the last call in that direction took, or, before any, one with arrays that
-  /// allocate() makes.
+  /// The one that the last call in that direction took, or, before any, the one with shared arrays,
+  /// if there is one.
   const OneWay& last_way(Direction direction) const {
     return *last_ways[static_cast<std::size_t>(direction)];
   }

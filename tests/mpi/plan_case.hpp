@@ -8,6 +8,7 @@
 
 #include "exchange/exchange.hpp"
 #include "random_geometry.hpp"
+#include "support.hpp"
 #include "weft/plan.hpp"
 
 namespace weft::test {
@@ -173,6 +174,14 @@ inline Options options_of(const PlanCase& c, int rank, int ranks) {
   options.threads = c.threads;
   options.chunks = c.chunks;
   return options;
+}
+
+/// A zeroed array like that one, which the plan has not made, so that other ranks do not reach it.
+template <class T>
+Array<T> elsewhere(const Array<T>& array) {
+  const auto elements = static_cast<std::size_t>(array.field_stride() * array.fields());
+  return {array.layout(), testing::world().rank(), array.fields(), array.field_stride(),
+          allocate_zeroed(elements * sizeof(T))};
 }
 
 /// Everything but the shape and the kinds at random.

@@ -95,16 +95,9 @@ class PlanMemoryOf : public ::testing::TestWithParam<Case> {
       EXPECT_EQ(executed.bytes, 0);
     };
     for (int round = 0; round < 3; ++round) expect_nothing();
-    input = elsewhere(input);
-    output = in_place ? plan.output_in(input) : elsewhere(output);
+    input = test::elsewhere(input);
+    output = in_place ? plan.output_in(input) : test::elsewhere(output);
     for (int round = 0; round < 3; ++round) expect_nothing();
-  }
-
-  template <class T>
-  static Array<T> elsewhere(const Array<T>& array) {
-    const auto elements = static_cast<std::size_t>(array.field_stride() * array.fields());
-    return {array.layout(), world().rank(), array.fields(), array.field_stride(),
-            allocate_zeroed(elements * sizeof(T))};
   }
 };
 

@@ -87,10 +87,8 @@ void expect_padding_untouched(const Array<T>& array) {
 enum class Origin { plan, elsewhere };
 
 template <class T>
-Array<T> from(Origin origin, Array<T> array) {
-  if (origin == Origin::plan) return array;
-  return {array.layout(), testing::world().rank(), array.fields(), array.field_stride(),
-          allocate_zeroed(bytes_of(array))};
+Array<T> from(Origin origin, const Array<T>& array) {
+  return origin == Origin::plan ? array : test::elsewhere(array);
 }
 
 template <class In, class Out>

@@ -213,6 +213,17 @@ TEST_F(SharedArraysTest, OutliveTheirPlan) {
   Impulse::expect_ones(output);
 }
 
+TEST_F(SharedArraysTest, LetCallsAllocateNothing) {
+  Impulse impulse;
+  impulse.forward();
+  const std::int64_t before = testing::allocations();
+  for (int call = 0; call < 3; ++call) {
+    impulse.plan.forward(impulse.input, impulse.output);
+    impulse.plan.backward(impulse.output, impulse.input);
+  }
+  EXPECT_EQ(before, testing::allocations());
+}
+
 TEST_F(SharedArraysTest, LetACallBeginWhenAllAreThere) {
   Impulse impulse;
   if (world().rank() == last_rank()) {
@@ -252,11 +263,6 @@ bool copies(const std::vector<Step>& steps) {
   return std::ranges::any_of(steps, [](const Step& step) { return step.name == "copy"; });
 }
 
-Array<Complex> elsewhere(const Array<Complex>& array) {
-  return {array.layout(), world().rank(), 1, array.field_stride(),
-          allocate_zeroed(static_cast<std::size_t>(array.field_stride()) * sizeof(Complex))};
-}
-
 TEST_F(SharedArraysTest, NeedNoPromise) {
   Impulse impulse(from_anywhere());
   EXPECT_FALSE(impulse.plan.options().shared_arrays);
@@ -280,8 +286,8 @@ TEST_F(SharedArraysTest, AreMixedWithOthersFromCallToCall) {
   Plan<Complex> plan(MPI_COMM_WORLD, shape, options);
   std::vector<Array<Complex>> inputs{plan.make_input(), plan.make_input()};
   std::vector<Array<Complex>> outputs{plan.make_output(), plan.make_output()};
-  inputs.push_back(elsewhere(inputs.front()));
-  outputs.push_back(elsewhere(outputs.front()));
+  inputs.push_back(test::elsewhere(inputs.front()));
+  outputs.push_back(test::elsewhere(outputs.front()));
   test::Random random(7);
   const auto one_of = [&](std::vector<Array<Complex>>& arrays) -> Array<Complex>& {
     std::size_t mine = 0;
@@ -312,7 +318,7 @@ TEST_F(SharedArraysTest, AreGoneAnotherWayWhereOneRankHasAnother) {
   Impulse impulse(from_anywhere());
   impulse.expect_forward_works();
   const Array<Complex> shared = impulse.output;
-  if (world().rank() == last_rank()) impulse.output = elsewhere(shared);
+  if (world().rank() == last_rank()) impulse.output = test::elsewhere(shared);
   impulse.expect_forward_works();
   EXPECT_TRUE(copies(impulse.plan.profile(Direction::forward)));
   impulse.output = shared;
