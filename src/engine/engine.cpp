@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "base/noise.hpp"
 #include "engine/instructions.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
@@ -34,17 +35,6 @@ namespace {
 
 /// Data that is measured on is as large as this when it has to come from memory.
 constexpr std::int64_t kColdBytes = std::int64_t{32} << 20;
-
-/// Fills `memory` with reals between -1/2 and 1/2 that differ from one to the next.
-template <class Real>
-void fill(std::byte* memory, std::int64_t bytes) {
-  auto* values = reinterpret_cast<Real*>(memory);
-  std::uint32_t state = 1;
-  for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(Real)); ++i) {
-    state = state * 1664525U + 1013904223U;  // the generator of Numerical Recipes
-    values[i] = static_cast<Real>(state >> 16) / Real{65536} - Real{0.5};
-  }
-}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -113,9 +103,9 @@ class Trial {
   }
   void refill() {
     if (spec_.precision == Precision::single)
-      fill<float>(in_.data(), in_bytes_);
+      fill_with_noise<float>(in_.data(), in_bytes_);
     else
-      fill<double>(in_.data(), in_bytes_);
+      fill_with_noise<double>(in_.data(), in_bytes_);
   }
 
   BatchSpec spec_;

@@ -39,6 +39,9 @@ constexpr int slot_of_input_at(int node_rank) { return kSlotPeers + 3 * node_ran
 constexpr int slot_of_output_at(int node_rank) { return kSlotPeers + 3 * node_rank + 2; }
 constexpr int slots_with_peers(int node_ranks) { return slot_of_window(node_ranks); }
 constexpr bool is_slot_of_peer(int slot) { return slot >= kSlotPeers; }
+constexpr bool is_slot_of_array(int slot) {
+  return slot <= kSlotOutput || (is_slot_of_peer(slot) && (slot - kSlotPeers) % 3 != 0);
+}
 
 /// The part of `view` that lies in `box`, which must be inside view.box.
 View part_of(const View& view, const Box& box, std::int64_t element_bytes);

@@ -40,7 +40,8 @@ HomeProblem AnyPlan::Implementation::home_problem(const Sequence& sequence, std:
 
 // Of exchange `number`; none when any block of any rank has none.
 std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(const OneWay& one,
-                                                                 std::size_t number) const {
+                                                                 std::size_t number,
+                                                                 bool is_before_two_passes) const {
   const std::vector<Hop>& hops = one.hops;
   const Hop& hop = hops[number];
   const std::optional<Host> host = host_of(hops, number);
@@ -51,7 +52,8 @@ std::optional<SharedHomes> AnyPlan::Implementation::shared_homes(const OneWay& o
   SharedHomes homes;
   for (int rank = 0; rank < comm.size(); ++rank) {
     const auto [source, sink] = sides_at(rank, one.direction);
-    const HomeProblem problem = home_problem(sequence, hop.action, source, sink, rank);
+    HomeProblem problem = home_problem(sequence, hop.action, source, sink, rank);
+    problem.is_before_two_passes = is_before_two_passes;
     const Redistribution blocks = redistribution_between(hop.from, hop.to, rank);
     for (const Block& block : sends ? blocks.sends : blocks.receives) {
       const std::optional<Home> home = shared_home_of(problem, *host, block.box);
@@ -120,6 +122,17 @@ bool AnyPlan::Implementation::displaces_rows_of(const UserSide& sink, int axis) 
   return comm.max(std::int64_t{displaces}) != 0;
 }
 
+// True when all ranks may store rows in the order that two passes need them where their results
+// will be: in two dimensions, where rows are of complex elements all the way, so that pieces of
+// them are whole lines (4096^2 on 2 ranks of a Zen 5, c2c single 14.1 -> 11.9 ms, double 32.6
+// -> 31.4 or 23.9 -> 24.7, 8192^2 140.5 -> 137.2, single 61.3 -> 56.4, but r2c 61.3 -> 65.1).
+bool AnyPlan::Implementation::may_take_rows_home(const OneWay& one, const Sequence& sequence,
+                                                 std::size_t number) const {
+  const Hop& hop = one.hops[number];
+  return sequence.states.front().element.complex && may_leave_home(sequence, one.hops, number) &&
+         !displaces_rows_of(sides(one.direction).second, sequence.actions[hop.action + 1].axis);
+}
+
 // Into how many parts what stays on a rank of exchange `hop`, before these passes, is divided so
 // that few rows have their home in the result, where they may compete, but the window is smaller by
 // what tiles and gaps between rows take: with P ranks others' rows are all but a P-th of those of a
@@ -167,8 +180,9 @@ AnyPlan::Implementation::Homes AnyPlan::Implementation::homes_of(
   const bool in_windows = method.leaves_all_home();
   const bool two_passes = comm.min(std::int64_t{precedes_two_passes(one, number, in_windows)}) != 0;
   Homes mine;
-  if (in_windows && one.arrays == Arrays::shared && (!two_passes || is_returned(hops, number)))
-    mine.all = shared_homes(one, number);
+  if (in_windows && one.arrays == Arrays::shared &&
+      (!two_passes || is_returned(hops, number) || may_take_rows_home(one, sequence, number)))
+    mine.all = shared_homes(one, number, two_passes);
   if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
   mine.precedes_two_passes = two_passes && !mine.all;
   mine.returns = method.returns() && !mine.all && hop.returned >= 0 &&
@@ -259,9 +273,9 @@ std::vector<View> AnyPlan::Implementation::behind_sends(const OneWay& one,
 // real results gain, and complex ones that nearly fit there (2 ranks of a Zen 5, out of place,
 // backward: r2c 96^3 0.64 -> 0.60 ms, 128^3 1.34 -> 1.21, 160^3 3.95 -> 3.61, 256^3 13.9 -> 12.65,
 // 384^3 56.2 -> 54.1, c2c 96^3 1.48 -> 1.17, 160^3 6.3 -> 5.6, 1024^2 1.64 -> 1.44, but 256^3 29.6
-// -> 30.1). Where they are taken from there in lanes, windows have their rows at better places of
-// the pages (forward: c2c 96^3 1.23 -> 1.38, 160^3 5.3 -> 6.2, r2c 200^3 5.5 -> 6.3). In place
-// nothing changes.
+// -> 30.1); so do two passes, which work in place then. Where one takes them from there in lanes,
+// windows have their rows at better places of the pages (forward: c2c 96^3 1.23 -> 1.38, 160^3 5.3
+// -> 6.2, r2c 200^3 5.5 -> 6.3). In place nothing changes.
 bool AnyPlan::Implementation::gains_by_shared_arrays(const OneWay& one) const {
   if (std::ranges::count(one.hosts, Host::sender) > 0) return true;
   if (request.options.in_place || one.hosts.back() != Host::receiver) return false;
@@ -271,6 +285,8 @@ bool AnyPlan::Implementation::gains_by_shared_arrays(const OneWay& one) const {
   const auto last = sequence.actions.begin() + static_cast<std::ptrdiff_t>(one.hops.back().action);
   const bool by_rows = std::any_of(last + 1, sequence.actions.end(),
                                    [&](const Action& action) { return action.axis == contiguous; });
+  const std::size_t number = one.hops.size() - 1;
+  if (comm.min(std::int64_t{precedes_two_passes(one, number, true)}) != 0) return true;
   const bool nearly_fits = sink_bytes(one.direction) <= 2 * shared_cache.part_bytes;
   return by_rows &&
          (!sides(one.direction).second.element.complex || comm.min(std::int64_t{nearly_fits}) != 0);

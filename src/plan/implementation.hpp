@@ -162,6 +162,7 @@ struct AnyPlan::Implementation {
   bool precedes_two_passes(const OneWay& one, std::size_t number, bool in_windows) const;
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                       std::size_t number) const;
+  bool may_take_rows_home(const OneWay& one, const Sequence& sequence, std::size_t number) const;
   bool displaces_rows_of(const UserSide& sink, int axis) const;
   int home_parts(const Hop& hop, int axis) const;
   void leave_few_rows(Homes& homes, const Hop& hop, int axis) const;
@@ -171,7 +172,8 @@ struct AnyPlan::Implementation {
   std::vector<Homes> homes(const OneWay& one, const ExchangeMethod& method) const;
   HomeProblem home_problem(const Sequence& sequence, std::size_t hop, const UserSide& source,
                            const UserSide& sink, int rank) const;
-  std::optional<SharedHomes> shared_homes(const OneWay& one, std::size_t number) const;
+  std::optional<SharedHomes> shared_homes(const OneWay& one, std::size_t number,
+                                          bool is_before_two_passes) const;
   std::vector<View> behind_sends(const OneWay& one, bool is_before_two_passes,
                                  std::int64_t send_bytes) const;
   bool may_divide_axes() const;

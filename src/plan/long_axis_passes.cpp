@@ -28,6 +28,13 @@ std::vector<Port> homes_of(const StageSpec& spec, const std::vector<Port>& rooms
   return homes;
 }
 
+// True when that is all ranks' results, where peers store what they send.
+bool are_in_arrays(const std::vector<BlockPlace>& places) {
+  return !places.empty() && std::ranges::all_of(places, [](const BlockPlace& place) {
+    return is_slot_of_array(place.view.slot);
+  });
+}
+
 }  // namespace
 
 Predecessor Program::before_exchange(std::size_t link) {
@@ -41,7 +48,7 @@ Predecessor Program::before_exchange(std::size_t link) {
   const auto room = std::find_if(places.begin(), places.end(), is_room);
   if (returns && room == places.end() && places != returns->places(0)) return {};
   Predecessor before;
-  if (returns || room != places.end()) {
+  if (returns || room != places.end() || are_in_arrays(places)) {
     const std::vector<BlockPlace> next_field = fields > 1 ? brings.places(1) : places;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const View& view = places[i].view;

@@ -13,6 +13,7 @@
 
 #include "base/aligned_memory.hpp"
 #include "base/cache.hpp"
+#include "base/noise.hpp"
 #include "plan/long_axis.hpp"
 
 namespace weft {
@@ -61,8 +62,11 @@ class Trial {
         bytes_(static_cast<std::size_t>(rows * pitch_ * element_.bytes())),
         source_(bytes_),
         sink_(bytes_) {
-    for (AlignedMemory* memory : {&source_, &sink_})
-      std::fill_n(memory->data(), bytes_, std::byte{0});
+    std::fill_n(sink_.data(), bytes_, std::byte{0});
+    if (precision == Precision::single)
+      fill_with_noise<float>(source_.data(), static_cast<std::int64_t>(bytes_));
+    else
+      fill_with_noise<double>(source_.data(), static_cast<std::int64_t>(bytes_));
     bases_[kSlotWork] = source_.data();
     bases_[kSlotOutput] = sink_.data();
     StageSpec spec;
