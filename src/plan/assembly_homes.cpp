@@ -142,12 +142,15 @@ int AnyPlan::Implementation::home_parts(const Hop& hop, int axis) const {
   const std::int64_t ranks =
       std::ranges::count_if(boxes, [](const Box& box) { return !box.empty(); });
   const std::int64_t first = rows_in_passes(hop.from.shape()[axis], hop.element.precision).front();
+  const std::int64_t array_bytes = hop.from.shape().product() * hop.element.bytes() / ranks;
   int parts = 1;
   const auto can_be_cut = [&](int more) {
     return std::ranges::all_of(
         boxes, [&](const Box& box) { return box.extent(axis) % (more * first) == 0; });
   };
-  while (2 * parts * ranks * ranks <= kPartForGaps && can_be_cut(2 * parts)) parts *= 2;
+  while (2 * parts * ranks * ranks * bytes_for_gaps(array_bytes) <= array_bytes &&
+         can_be_cut(2 * parts))
+    parts *= 2;
   return parts;
 }
 

@@ -4,6 +4,7 @@
 // arrays that all ranks of the node reach, all blocks can have one.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "plan/overlap.hpp"
@@ -11,9 +12,13 @@
 
 namespace weft {
 
-/// About such a part of the local array makes up for tiles and gaps between rows, if its home is in
-/// an array of the user's.
-inline constexpr std::int64_t kPartForGaps = 64;
+/// About so many bytes of a local array of so many make up for tiles and gaps between rows, if
+/// their home is in an array of the user's.
+inline std::int64_t bytes_for_gaps(std::int64_t array_bytes) {
+  constexpr std::int64_t kPart = 64;
+  constexpr std::int64_t kTiles = 1024 * 1024;
+  return std::max(array_bytes / kPart, kTiles);
+}
 
 /// The redistribution that is action `hop` of `sequence`, as one rank sees it.
 struct HomeProblem {

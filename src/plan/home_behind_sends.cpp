@@ -80,10 +80,12 @@ std::vector<View> for_two_passes(const Area& result, const Box& own, std::int64_
   const std::vector<std::int64_t> factors = rows_in_passes(n, problem.sink.element.precision);
   const std::int64_t a = factors.front();
   const std::int64_t b = factors.back();
+  const std::int64_t row_bytes = result.view.strides[axis] * result.element_bytes;
+  const std::int64_t wanted = bytes_for_gaps(n * row_bytes);
   std::vector<View> homes;
   std::int64_t rows = 0;
   for (std::int64_t k1 = own.upper[axis] / b - 1;
-       k1 * b >= own.lower[axis] && rows * kPartForGaps < n; --k1) {
+       k1 * b >= own.lower[axis] && rows * row_bytes < wanted; --k1) {
     const std::int64_t first = std::max<std::int64_t>(0, (free_row - k1 + a - 1) / a);
     if (first >= b) break;
     Box row = own;
