@@ -18,6 +18,10 @@ namespace weft {
 
 enum class BatchKind : int { c2c = 0, r2c = 1, c2r = 2 };
 
+/// How much is transformed one after another, batch by batch: all of it is in the cache before, or
+/// that and what becomes of it may stay in a core's own cache, or not.
+enum class Amount { in_cache, small, large };
+
 /// `count` transforms of length `n`, both at least 1. Element j of transform i is at in[j *
 /// in_stride + i * in_distance], in elements of the input's own type (reals for the real side of
 /// r2c and c2r), and likewise for out. Not scaled. `n` is the length of the real side for r2c and
@@ -35,6 +39,7 @@ struct BatchSpec {
   std::int64_t out_distance = 1;
   bool in_place = false;  ///< run() is called with in == out (c2c only)
   bool together = true;   ///< false: transforms are better done one by one than many at once
+  Amount amount = Amount::small;
 
   friend auto operator<=>(const BatchSpec&, const BatchSpec&) = default;
 };
@@ -71,12 +76,10 @@ struct Ahead {
 };
 
 /// What is known of rows that are loaded: those that are transformed after them, none where that is
-/// not known; `in_cache`: they are in the cache; `is_large`: all that are transformed one after
-/// another, and what becomes of them, take more than a core's own cache holds.
+/// not known; `in_cache`: they are in the cache.
 struct Loading {
   RowsOfLanes next{};
   bool in_cache = false;
-  bool is_large = false;
 };
 
 /// How results are stored: multiplied by `factor`, past the cache if `streaming`. With `twiddles`,

@@ -186,8 +186,7 @@ void AnyPlan::Implementation::make_executor() {
   ThreadMemory most;
   for (const OneWay& one : ways) {
     const ThreadMemory memory = one.program.thread_memory();
-    most.tile_bytes = std::max(most.tile_bytes, memory.tile_bytes);
-    most.slice_bytes = std::max(most.slice_bytes, memory.slice_bytes);
+    most.bytes = std::max(most.bytes, memory.bytes);
     most.rows_ahead = std::max(most.rows_ahead, memory.rows_ahead);
   }
   const int windows = window ? window->ranks() : 0;

@@ -69,11 +69,10 @@ std::string list_of(const std::vector<int>& ranks, const char* before) {
 Executor::Executor(int threads, int slots, const ThreadMemory& memory) : shares_(threads) {
   for (int t = 0; t < threads; ++t) {
     threads_.push_back(
-        {AlignedMemory(static_cast<std::size_t>(memory.tile_bytes)),
-         AlignedMemory(static_cast<std::size_t>(memory.slice_bytes)),
+        {AlignedMemory(static_cast<std::size_t>(memory.bytes)),
          AlignedMemory(static_cast<std::size_t>(memory.rows_ahead) * sizeof(std::byte*)),
          std::vector<std::byte*>(static_cast<std::size_t>(slots), nullptr)});
-    threads_.back().bases[kSlotSlice] = threads_.back().slice.data();
+    threads_.back().bases[kSlotSlice] = threads_.back().memory.data();
   }
 }
 
@@ -83,8 +82,7 @@ void Executor::bind(int slot, std::byte* memory) {
 
 std::int64_t Executor::bytes() const noexcept {
   std::size_t total = 0;
-  for (const Thread& thread : threads_)
-    total += thread.tile.bytes() + thread.slice.bytes() + thread.rows_ahead.bytes();
+  for (const Thread& thread : threads_) total += thread.memory.bytes() + thread.rows_ahead.bytes();
   return static_cast<std::int64_t>(total);
 }
 
@@ -329,7 +327,7 @@ WEFT_OPENS_TEAM void Executor::run_task(const Pass& pass, const Task& task) {
 // to bring the next one.
 void Executor::run_item(const Pass& pass, std::int64_t item, const Call& call, Thread& mine) {
   const Stage& first = pass.stages.front();
-  std::byte* const workspace = mine.tile.data();
+  std::byte* const workspace = mine.memory.data() + pass.slice_bytes;
   if (pass.stages.size() == 1) return first.run(item, call, workspace);
   run_slice(first, item, call, workspace, {});
   const bool is_last = item + 1 == first.tiling().slices();

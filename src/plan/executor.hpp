@@ -73,8 +73,7 @@ class Executor {
 
  private:
   struct Thread {
-    AlignedMemory tile;
-    AlignedMemory slice;
+    AlignedMemory memory;           // a slice, and behind it what stages need
     AlignedMemory rows_ahead;       // where they begin, see Stage::ahead_of()
     std::vector<std::byte*> bases;  // of all slots; the slice is the thread's own
   };

@@ -378,10 +378,9 @@ ThreadMemory Program::thread_memory() const {
   ThreadMemory most;
   for (const Link& link : links)
     for (const Pass& pass : link.passes) {
-      most.slice_bytes = std::max(most.slice_bytes, pass.slice_bytes);
       most.rows_ahead = std::max(most.rows_ahead, pass.stages.front().rows_ahead());
       for (const Stage& stage : pass.stages)
-        most.tile_bytes = std::max(most.tile_bytes, stage.workspace_bytes());
+        most.bytes = std::max(most.bytes, pass.slice_bytes + stage.workspace_bytes());
     }
   return most;
 }

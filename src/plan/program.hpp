@@ -43,7 +43,7 @@ struct Task {
 struct Pass {
   std::vector<Stage> stages;
   std::vector<Task> tasks;
-  std::int64_t slice_bytes = 0;  ///< of the slice between two stages, for each thread
+  std::int64_t slice_bytes = 0;  ///< of the slice between two stages, for each thread; whole lines
   Layout layout;                 ///< of the result
   bool transforms() const { return stages.front().spec().transforms; }
   /// Bytes read and written, in one field; not those of the slice.
@@ -61,8 +61,7 @@ struct Link {
 
 /// What each thread needs to run a program.
 struct ThreadMemory {
-  std::int64_t tile_bytes = 0;
-  std::int64_t slice_bytes = 0;
+  std::int64_t bytes = 0;       ///< of a slice and of what stages need behind it
   std::int64_t rows_ahead = 0;  ///< see Stage::rows_ahead()
 };
 

@@ -192,6 +192,9 @@ BatchSpec Stage::batch_for(const Tile& tile) const {
   const bool on_the_spot = direct_source_ && direct_sink_ && same_views(spec_.sources, spec_.sinks);
   batch.in_place = spec_.kind == BatchKind::c2c && (between_tiles || on_the_spot);
   batch.together = !one_by_one_;
+  const bool in_cache =
+      std::ranges::all_of(spec_.sources, [](const Port& port) { return port.in_cache; });
+  batch.amount = in_cache ? Amount::in_cache : leaves_cache_ ? Amount::large : Amount::small;
   return batch;
 }
 

@@ -144,7 +144,7 @@ void Stage::run_rows(const Tile& tile, const Batch& batch, const Call& call,
   else
     rows_of_tile(out);
   const auto rows = static_cast<std::size_t>(spec_.n);
-  Loading loading{.in_cache = true, .is_large = leaves_cache_};  // as a tile is
+  Loading loading{.in_cache = true};  // as a tile is
   if (rows_from_source_) {
     loading.in_cache = sources_of(cell).front().in_cache;
     if (!loading.in_cache && &tile != &tiling_.tiles.back()) {

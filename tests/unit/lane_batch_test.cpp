@@ -97,20 +97,21 @@ struct LaneCase {
 };
 
 template <class Real>
-std::unique_ptr<Batch> batch_of(std::int64_t n, std::int64_t count) {
+std::unique_ptr<Batch> batch_of(std::int64_t n, std::int64_t count, Amount amount = Amount::small) {
   return engine_named("weft").make(
       {.precision = sizeof(Real) == 4 ? Precision::single : Precision::double_,
        .n = n,
        .count = count,
        .in_stride = count,
-       .out_stride = count});
+       .out_stride = count,
+       .amount = amount});
 }
 
 /// The memory after each of `calls` calls of one batch, each on the same data.
 template <class Real>
 std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const Loading& loading,
-                                            bool absent) {
-  const auto batch = batch_of<Real>(c.n, c.count);
+                                            Amount amount, bool absent) {
+  const auto batch = batch_of<Real>(c.n, c.count, amount);
   const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
   std::vector<std::vector<std::byte>> all;
   for (int call = 0; call < calls; ++call) {
@@ -128,11 +129,11 @@ std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const 
 }
 
 template <class Real>
-void expect_same_bits(const LaneCase& c, const Loading& loading, bool absent) {
+void expect_same_bits(const LaneCase& c, const Loading& loading, Amount amount, bool absent) {
   SCOPED_TRACE("n " + std::to_string(c.n) + ", count " + std::to_string(c.count) + ", rows " +
                std::to_string(c.pitch) + " bytes apart");
-  const auto expected = results<Real>(c, 1, {}, false).front();
-  for (const auto& bytes : results<Real>(c, 3 * Trial::kMostWays, loading, absent))
+  const auto expected = results<Real>(c, 1, {}, Amount::small, false).front();
+  for (const auto& bytes : results<Real>(c, 3 * Trial::kMostWays, loading, amount, absent))
     EXPECT_EQ(bytes, expected);
 }
 
@@ -146,7 +147,9 @@ TYPED_TEST(LaneBatches, RowsAreTheSameHoweverTheyAreTaken) {
   for (const std::int64_t n : {16, 60, 256, 400})
     for (const std::int64_t count : {kLanes, 8 * kLanes, 17 * kLanes + 1})
       for (const std::int64_t pitch : {8192, 8192 + 64})
-        expect_same_bits<TypeParam>({n, count, pitch, true}, {.is_large = true}, false);
+        for (const Amount amount : {Amount::in_cache, Amount::large})
+          expect_same_bits<TypeParam>({n, count, pitch, true},
+                                      {.in_cache = amount == Amount::in_cache}, amount, false);
 }
 
 TYPED_TEST(LaneBatches, RowsThatAreFetchedToBeStoredAreTheSame) {
@@ -155,7 +158,7 @@ TYPED_TEST(LaneBatches, RowsThatAreFetchedToBeStoredAreTheSame) {
     for (const std::int64_t count : {std::int64_t{1}, kLanes, 5 * kLanes + 3})
       for (const std::int64_t pitch : {4096, 1040 + 8 * 64})
         for (const bool in_place : {false, true})
-          expect_same_bits<TypeParam>({n, count, pitch, in_place}, {}, true);
+          expect_same_bits<TypeParam>({n, count, pitch, in_place}, {}, Amount::small, true);
 }
 
 /// How lanes are stored: `gap` reals between rows, the first of which begins at real `offset`.

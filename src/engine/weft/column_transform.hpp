@@ -97,9 +97,10 @@ class ColumnTransform {
   /// elements are in `work`, or stay there. Fetches what comes next meanwhile.
   void run(Column<Real>* work, const LanesIn<Real>& in, const LanesOut<Real>& out,
            int packs = 1) const;
-  /// With how many packs at once memory is used best; where wide_packs() is not 0, that may be
-  /// better still.
+  /// With how many packs at once memory is used best, usual_packs() at most; where wide_packs() is
+  /// not 0, that may be better still.
   int packs_for(const LanesIn<Real>& in, const LanesOut<Real>& out) const noexcept;
+  int usual_packs() const noexcept;
   int wide_packs() const noexcept { return wide_packs_; }
   int most_packs() const noexcept;
   /// True when rows are still in the cache when they are stored where they were loaded.
@@ -145,7 +146,6 @@ class ColumnTransform {
   void find_order(Direction direction);
   std::int64_t pack_bytes() const { return n_ * static_cast<std::int64_t>(sizeof(Column<Real>)); }
   bool fit(int packs) const noexcept;
-  int usual_packs() const noexcept;
   bool would_displace(bool in_competes) const;
   void spread(Fetch<Real>& fetch, const LanesIn<Real>& in, int packs) const;
   bool loads() const { return !passes_.empty() && passes_.front().load[0] != nullptr; }

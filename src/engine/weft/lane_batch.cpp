@@ -133,7 +133,7 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                     .absent = rows.absent,
                     .absent_rows = rows.absent_rows,
                     .seam = {.waits = seams, .kept = seams + n_ * kLine<Real>, .opens = true}};
-  if (!loading.is_large || loading.in_cache)
+  if (amount_ != Amount::large || loading.in_cache)
     return run_packs(in, loading, packs_for(from, to, loading, Packs::usual), from, to, work);
   const int number = ways_.next();
   const Way way = this->way(number);
@@ -153,7 +153,7 @@ int LaneBatch<Real>::packs_for(const LanesIn<Real>& from, const LanesOut<Real>& 
                                const Loading& loading, Packs packs) const {
   // Long pieces are for memory, also where all is stored by way of the cache.
   const bool are_short = (loading.in_cache && kHasSeams) || packs == Packs::fewest;
-  if (are_short) return std::min(kPacksOfLine, transform_->most_packs());
+  if (are_short) return few_packs();
   return packs == Packs::wide ? transform_->wide_packs() : transform_->packs_for(from, to);
 }
 

@@ -2,6 +2,8 @@
 // anywhere: packs of them go straight through the transform.
 #pragma once
 
+#include <algorithm>
+
 #include "engine/engine.hpp"
 #include "engine/weft/column_transform.hpp"
 #include "engine/weft/trial.hpp"
@@ -18,6 +20,7 @@ class LaneBatch {
   LaneBatch(const BatchSpec& spec, const ColumnTransform<Real>& transform)
       : n_(spec.n),
         count_(spec.count),
+        amount_(spec.amount),
         transform_(&transform),
         ways_(kWays - (transform.wide_packs() > 0 ? 0 : kWideWays)) {}
 
@@ -49,8 +52,11 @@ class LaneBatch {
   struct Rows;
   Rows arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                 void* memory) const;
-  std::int64_t work_columns() const {
-    return transform_->work_columns() * transform_->most_packs();
+  std::int64_t work_columns() const { return transform_->work_columns() * most_packs(); }
+  int few_packs() const { return std::min(kPacksOfLine, transform_->usual_packs()); }
+  int most_packs() const {
+    if (amount_ == Amount::in_cache && kHasSeams) return few_packs();
+    return amount_ == Amount::large ? transform_->most_packs() : transform_->usual_packs();
   }
   /// How many of them at once.
   int packs_for(const LanesIn<Real>& from, const LanesOut<Real>& to, const Loading& loading,
@@ -64,6 +70,7 @@ class LaneBatch {
 
   std::int64_t n_;
   std::int64_t count_;
+  Amount amount_;
   const ColumnTransform<Real>* transform_;
   mutable Trial ways_;  // numbers of way()
 };
