@@ -28,7 +28,7 @@ std::vector<Port> homes_of(const StageSpec& spec, const std::vector<Port>& rooms
   return homes;
 }
 
-// True when that is all ranks' results, where peers store what they send.
+// True when blocks wait in users' arrays, on all ranks, and not in windows.
 bool are_in_arrays(const std::vector<BlockPlace>& places) {
   return !places.empty() && std::ranges::all_of(places, [](const BlockPlace& place) {
     return is_slot_of_array(place.view.slot);

@@ -245,7 +245,8 @@ void expect_long_modes_to_become_peaks() {
   expect_mode_to_become_a_peak<Input>({8192, 40, 6}, {4321, 39, 2});
   const auto expect_in_two_dimensions = [](Options options) {
     expect_mode_to_become_a_peak<Input>({2048, 66}, {1000, 31}, options);
-    expect_mode_to_become_a_peak<Input>({4096, 5}, {1234, 1}, options);  // some ranks have no result
+    // With more ranks than that some have no result.
+    expect_mode_to_become_a_peak<Input>({4096, 5}, {1234, 1}, options);
     options.input.grid = options.output.grid = {testing::world().size(), 1};
     expect_mode_to_become_a_peak<Input>({2048, 66}, {1000, 31}, options);
   };

@@ -154,7 +154,8 @@ int LaneBatch<Real>::packs_for(const LanesIn<Real>& from, const LanesOut<Real>& 
   // Long pieces are for memory, also where all is stored by way of the cache.
   const bool are_short = (loading.in_cache && kHasSeams) || packs == Packs::fewest;
   if (are_short) return few_packs();
-  return packs == Packs::wide ? transform_->wide_packs() : transform_->packs_for(from, to);
+  return std::min(packs == Packs::wide ? transform_->wide_packs() : transform_->packs_for(from, to),
+                  most_packs());
 }
 
 // From `from` to `to`, which are at the first lanes of their rows, so many packs at once.
