@@ -47,11 +47,14 @@ class Bench(CommandTest):
         direct = self.succeed_json(*bench)
         self.assertNotIn("copy", [s["name"] for s in direct["stages"]])
         no_memfd = {"WEFT_WINDOW": "mpi"}  # so that ranks do not reach each other's arrays
-        result = self.succeed_json(*bench, environment=no_memfd)
         array = 32**3 * 16
-        copied = [s["bytes"] for s in result["stages"] if s["name"] == "copy"]
-        self.assertEqual(copied, [array, array])  # half of it, read and written
-        self.assertEqual(result["pass_bytes"], 2 * 2 * array + array)
+        for result in (
+            self.succeed_json(*bench, "--arrays-elsewhere"),
+            self.succeed_json(*bench, environment=no_memfd),
+        ):
+            copied = [s["bytes"] for s in result["stages"] if s["name"] == "copy"]
+            self.assertEqual(copied, [array, array])  # half of it, read and written
+            self.assertEqual(result["pass_bytes"], 2 * 2 * array + array)
 
     def test_floor_is_what_passes_move_at_the_measured_bandwidth(self):
         result = self.succeed_json("bench", "32x32", "--repeat", 2, "--json", "-")
@@ -77,6 +80,8 @@ class Bench(CommandTest):
             ["12x10x40", "-n", 3, "--low-memory", "--fields", 2],
             ["12x9x8", "-n", 3, "--shared-arrays", "--grid", "3", "--output-grid", "natural"],
             ["12x10x8", "-n", 4, "--grid", "2x2", "--output-grid", "natural"],
+            ["12x9x8", "-n", 3, "--arrays-elsewhere", "--grid", "3", "--output-grid", "natural"],
+            ["12x9x8", "-n", 3, "--arrays-elsewhere", "--in-place", "--kind", "r2c"],
             ["12x10x8", "-n", 4, "--grid", "2x2", "--output-grid", "1x4", "--fields", 3],
             ["24x18", "--kind", "r2c", "--in-place", "-n", 2, "--threads", 2],
             ["1000", "-n", 2],
@@ -149,6 +154,12 @@ class Bench(CommandTest):
         self.expect_failure(2, "bench", "8x8", "--timeline", "x.png", says=["x.png", ".json"])
         arguments = ["bench", "8x8", "-n", 2, "--repeat", 1, "--timeline"]
         self.expect_failure(1, *arguments, "/nowhere/x.json", says=["/nowhere"])
+
+    def test_arrays_from_elsewhere_are_not_shared(self):
+        for option in (["--shared-arrays"], ["--sweep", "chunks=1,2"]):
+            self.expect_failure(
+                2, "bench", "8x8", "--arrays-elsewhere", *option, says=["--arrays-elsewhere"]
+            )
 
     def test_unwritable_json_file(self):
         self.expect_failure(

@@ -18,17 +18,18 @@ struct BenchArguments {
   int repeat = 0;                   ///< 0: as many as take about two seconds
   std::vector<std::string> sweeps;  ///< "chunks=1,2,4"
   PublishArguments publish;
-  std::string timeline;  ///< a file for the trace of one more call
+  std::string timeline;    ///< a file for the trace of one more call
+  bool elsewhere = false;  ///< arrays are not those that the plan makes
 };
 
-/// Times of one direction, gathered call by call.
+/// Times of one direction, which has been called before, gathered call by call.
 class Clock {
  public:
   Clock(const World& world, const AnyPlan& plan, Direction direction)
       : world_(world),
         plan_(plan),
         direction_(direction),
-        steps_(plan.program(direction)),
+        steps_(plan.profile(direction)),
         seconds_(steps_.size()) {}
 
   template <class Call>
@@ -77,11 +78,22 @@ void describe_plan(const World& world, const AnyPlan& plan, BenchResult& result)
   result.input_parts = parts_of(plan.input_layout());
   result.output_parts = parts_of(plan.output_layout());
   result.workspace_bytes = world.sum(plan.memory().total());
-  for (const Step& step : plan.program(Direction::forward)) {
+}
+
+/// What the last forward call went through.
+void count_passes(const World& world, const AnyPlan& plan, BenchResult& result) {
+  for (const Step& step : plan.profile(Direction::forward)) {
     if (step.type != Step::Type::compute) continue;
     ++result.passes;
     result.pass_bytes += world.sum(step.bytes);
   }
+}
+
+/// Memory of this rank's own for `layout`.
+template <class T>
+Array<T> array_from_elsewhere(const Layout& layout, int rank, int fields, std::int64_t stride) {
+  const auto bytes = static_cast<std::size_t>(fields * stride) * sizeof(T);
+  return {layout, rank, fields, stride, allocate_zeroed(bytes)};
 }
 
 /// The first forward and backward call warm up and are checked; the rest are timed.
@@ -95,11 +107,22 @@ BenchResult measure(const World& world, const BenchArguments& arguments,
   Plan<In> plan(world.comm(), result.shape, arguments.transform.options(launch, world.size()));
   describe_plan(world, plan, result);
 
-  Array<In> input = plan.make_input();
-  Array<Out> output = plan.options().in_place ? plan.output_in(input) : plan.make_output();
+  const int fields = plan.options().fields;
+  result.elsewhere = arguments.elsewhere;
+  Array<In> input = arguments.elsewhere
+                        ? array_from_elsewhere<In>(plan.input_layout(), world.rank(), fields,
+                                                   plan.input_field_stride())
+                        : plan.make_input();
+  const auto make_output = [&] {
+    return arguments.elsewhere ? array_from_elsewhere<Out>(plan.output_layout(), world.rank(),
+                                                           fields, plan.output_field_stride())
+                               : plan.make_output();
+  };
+  Array<Out> output = plan.options().in_place ? plan.output_in(input) : make_output();
   fill_fields(input, result.shape);
   plan.forward(input, output);
-  const int last_field = plan.options().fields - 1;
+  count_passes(world, plan, result);
+  const int last_field = fields - 1;
   const Sample sample = sample_of(world, plan, last_field);
   result.sampled_modes = sample.modes;
   result.reference_error = reference_error(world, sample, output, last_field);
@@ -143,6 +166,10 @@ void check_arguments(const BenchArguments& arguments) {
     throw UsageError("--plot draws what --sweep measures; give one, such as --sweep chunks=1,2,4");
   if (!arguments.sweeps.empty() && !arguments.timeline.empty())
     throw UsageError("--timeline is of one plan; leave --sweep away for it");
+  if (!arguments.sweeps.empty() && arguments.elsewhere)
+    throw UsageError("--sweep measures with the plans' arrays; leave --arrays-elsewhere away");
+  if (arguments.transform.shared_arrays && arguments.elsewhere)
+    throw UsageError("--shared-arrays promises the plan's arrays; leave --arrays-elsewhere away");
 }
 
 int run_bench(const World& world, const BenchArguments& arguments, const LaunchArguments& launch) {
@@ -170,6 +197,8 @@ Subcommand make_bench(CLI::App& parent) {
       "bench", "time forward and backward transforms, and check their values");
   arguments->transform.add_to(*app, *launch);
   launch->add_to(*app);
+  app->add_flag("--arrays-elsewhere", arguments->elsewhere,
+                "with arrays that the plan has not made, which other ranks do not reach");
   app->add_option("--repeat", arguments->repeat,
                   "timed repetitions (without it: what takes about two seconds, 5 to 100)")
       ->check(CLI::Range(1, 1000000));

@@ -40,6 +40,7 @@ struct BenchResult {
   Shape shape;
   int ranks = 1;
   Options options;               ///< as the plan resolved them
+  bool elsewhere = false;        ///< arrays are not those that the plan makes
   std::vector<int> input_parts;  ///< parts of each axis; empty for explicit boxes
   std::vector<int> output_parts;
   DirectionResult forward;

@@ -30,6 +30,7 @@ std::string title(const BenchResult& result) {
   if (result.options.in_place) text += ", in place";
   if (result.options.low_memory) text += ", low memory";
   if (result.options.shared_arrays) text += ", shared arrays";
+  if (result.elsewhere) text += ", arrays from elsewhere";
   return text + fmt::format("\ngrid {} -> {}, exchange {}, engine {}, workspace {}\n",
                             grid_text(result.input_parts), grid_text(result.output_parts),
                             result.options.exchange, result.options.engine,
@@ -95,6 +96,7 @@ Json options_json(const BenchResult& result) {
           {"in_place", options.in_place},
           {"low_memory", options.low_memory},
           {"shared_arrays", options.shared_arrays},
+          {"arrays_elsewhere", result.elsewhere},
           {"normalization", "backward"}};
 }
 
