@@ -16,6 +16,10 @@ namespace {
 
 constexpr double kCanary = -77.5;
 
+/// How far apart rows lie in pieces: equally in all, by whole lines of the cache; by whole lines,
+/// but not equally; or anyhow, with another alignment in each row.
+enum class Apart { alike, by_lines, anyhow };
+
 struct Case {
   BatchKind kind;
   std::int64_t n;
@@ -23,7 +27,7 @@ struct Case {
   std::int64_t pieces;
   std::int64_t misfit;  ///< reals by which rows miss a cache line
   Storing storing;
-  bool alike;  ///< rows lie equally far apart in all pieces, by whole cache lines
+  Apart apart;
 };
 
 std::string to_string(const Case& c) {
@@ -31,7 +35,9 @@ std::string to_string(const Case& c) {
   return std::string(kinds[static_cast<int>(c.kind)]) + " n=" + std::to_string(c.n) +
          " count=" + std::to_string(c.count) + " pieces=" + std::to_string(c.pieces) +
          " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "") +
-         (c.alike ? " alike" : "");
+         (c.apart == Apart::alike      ? " alike"
+          : c.apart == Apart::by_lines ? " by lines"
+                                       : " anyhow");
 }
 
 /// One side of a batch of rows, each cut into pieces that lie in memory of their own.
@@ -46,7 +52,9 @@ class Side {
       const std::int64_t begin = points * p / pieces;
       const std::int64_t length = points * (p + 1) / pieces - begin;
       const std::int64_t distance =
-          c.alike ? longest / 16 * 16 + 32 : length + 5 + p;  // of another alignment in each row
+          c.apart == Apart::anyhow
+              ? length + 5 + p
+              : longest / 16 * 16 + 32 + (c.apart == Apart::alike ? 0 : 16 * p);
       memory_.emplace_back(static_cast<std::size_t>((count_ * distance + 16) * parts) *
                            sizeof(Real));
       auto* reals = reinterpret_cast<Real*>(memory_.back().data());
@@ -149,8 +157,8 @@ TEST(Pieces, GiveWhatOnePieceGives) {
         for (const std::int64_t pieces : {1, 2, 3, 9})  // some of them empty
           for (const std::int64_t misfit : {0, 1, 2, 6})
             for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}})
-              for (const bool alike : {false, true}) {
-                const Case c{kind, n, count, pieces, misfit, storing, alike};
+              for (const Apart apart : {Apart::alike, Apart::by_lines, Apart::anyhow}) {
+                const Case c{kind, n, count, pieces, misfit, storing, apart};
                 expect_same_as_in_one_piece<double>(c);
                 expect_same_as_in_one_piece<float>(c);
                 if (HasFatalFailure()) return;

@@ -41,13 +41,16 @@ std::int64_t complex_length(const BatchSpec& spec) {
   return spec.kind == BatchKind::c2c ? spec.n : spec.n / 2;
 }
 
-/// True where pieces of rows begin at multiples of `reals`, and `together` rows lie alike in all of
-/// them.
-bool begin_at(Pieces pieces, int parts, std::int64_t reals, int together) {
-  return std::ranges::all_of(pieces, [&](const Piece& piece) {
-    return piece.begin * parts % reals == 0 &&
-           (together == 1 || piece.distance == pieces.front().distance);
-  });
+/// True where pieces of rows begin at multiples of `reals`.
+bool begin_at(Pieces pieces, int parts, std::int64_t reals) {
+  return std::ranges::all_of(pieces,
+                             [&](const Piece& piece) { return piece.begin * parts % reals == 0; });
+}
+
+/// True where rows are as far apart in all pieces.
+bool lie_alike(Pieces pieces) {
+  return std::ranges::all_of(
+      pieces, [&](const Piece& piece) { return piece.distance == pieces.front().distance; });
 }
 
 }  // namespace
@@ -61,8 +64,8 @@ struct RowBatch<Real>::Job {
   WholeRows<Real> whole_in;
   WholeRows<Real> whole_out;
   const Real** columns;     // where those of the first row lie, as they are loaded
-  Real** in_columns;        // where they lie in pieces, one after another
-  Real** out_columns;       // likewise
+  At* in_columns;           // where they lie in pieces, one after another
+  At* out_columns;          // likewise
   bool in_at_columns;       // pieces begin there
   bool out_at_columns;      // likewise
   std::int64_t first = 0;   // row
@@ -98,7 +101,8 @@ std::int64_t RowBatch<Real>::scratch_bytes() const {
   return (transform_.work_columns() + columns) * static_cast<std::int64_t>(sizeof(Column<Real>)) +
          kRows * (WholeRows<Real>::pitch(in_.row) + WholeRows<Real>::pitch(out_.row)) *
              static_cast<std::int64_t>(sizeof(Real)) +
-         (3 * columns + 2) * static_cast<std::int64_t>(sizeof(void*));
+         2 * (columns + 1) * static_cast<std::int64_t>(sizeof(At)) +
+         columns * static_cast<std::int64_t>(sizeof(void*));
 }
 
 template <class Real>
@@ -109,18 +113,20 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Ahead& ahead, const Storin
   const WholeRows<Real> whole_in(reinterpret_cast<Real*>(spectrum + transform_.columns()), in_.row,
                                  in_.element);
   const WholeRows<Real> whole_out(whole_in.row(kRows), out_.row, out_.element);
-  auto* const columns = reinterpret_cast<Real**>(whole_out.row(kRows));
+  auto* const in_columns = reinterpret_cast<At*>(whole_out.row(kRows));
+  auto* const out_columns = in_columns + transform_.columns() + 1;
   Job job{static_cast<Real>(storing.factor),
           storing.streaming,
           work,
           spectrum,
           whole_in,
           whole_out,
-          const_cast<const Real**>(columns),
-          columns + transform_.columns(),
-          columns + 2 * transform_.columns() + 1,
-          begin_at(in, in_.element, 2 * kParts, kRows),
-          transform_.in_squares() && begin_at(out, out_.element, 2 * kParts, kRows)};
+          reinterpret_cast<const Real**>(out_columns + transform_.columns() + 1),
+          in_columns,
+          out_columns,
+          begin_at(in, in_.element, 2 * kParts) &&
+              (kRows == 1 || kind_ == BatchKind::c2r || lie_alike(in)),
+          transform_.in_squares() && begin_at(out, out_.element, 2 * kParts)};
   for (job.first = 0; job.first < count_; job.first += kRows) {
     job.second = std::min(job.first + kRows, count_) - 1;
     const NextRows<Real> next(in, job.first + kRows, kRows, in_.element);
@@ -132,10 +138,10 @@ void RowBatch<Real>::run(Pieces in, Pieces out, const Ahead& ahead, const Storin
     } else {
       if (job.first == 0 || in.size() > 1)
         for (std::int64_t i = 0; i < transform_.columns(); ++i)
-          job.columns[i] = rows.column(transform_.column_loaded(i));
+          job.columns[i] = rows.column(transform_.column_loaded(i)).low;
       from.rows = job.columns;
-      from.first = rows.column(transform_.column_loaded(0)) - job.columns[0];
-      from.high = rows.high;
+      from.first = rows.column(transform_.column_loaded(0)).low - job.columns[0];
+      from.high = rows.first.high;
     }
     store(job, out, [&](const Rows& to, auto put) WEFT_INLINE {
       if (kind_ == BatchKind::r2c)
@@ -150,26 +156,26 @@ template <class Real>
 auto RowBatch<Real>::rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts)
     -> Rows {
   auto* const base = reinterpret_cast<Real*>(piece.base);
-  return {base + first * piece.distance * parts,
-          kRows == 1 ? kWidth<Real> : (last - first) * piece.distance * parts};
+  return {{base + first * piece.distance * parts,
+           kRows == 1 ? kWidth<Real> : (last - first) * piece.distance * parts}};
 }
 
 template <class Real>
 auto RowBatch<Real>::rows_of(const WholeRows<Real>& whole) -> Rows {
-  return {whole.row(0), kRows == 1 ? kWidth<Real> : whole.pitch()};
+  return {{whole.row(0), kRows == 1 ? kWidth<Real> : whole.pitch()}};
 }
 
 template <class Real>
 auto RowBatch<Real>::rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts,
-                             Real** columns) -> Rows {
+                             At* columns) -> Rows {
   constexpr std::int64_t kReals = 2 * kParts;
   for (const Piece& piece : pieces) {
-    Real* at = rows_of(piece, first, last, parts).low;
+    const Rows rows = rows_of(piece, first, last, parts);
+    const std::int64_t begin = piece.begin * parts / kReals;
     const std::int64_t end = (piece.begin + piece.count) * parts;
-    for (std::int64_t c = piece.begin * parts / kReals; c * kReals < end; ++c, at += kReals)
-      columns[c] = at;
+    for (std::int64_t c = begin; c * kReals < end; ++c) columns[c] = rows.column(c - begin);
   }
-  return {columns[0], rows_of(pieces.front(), first, last, parts).high, columns};
+  return {columns[0], columns};
 }
 
 template <class Real>
@@ -214,7 +220,7 @@ void RowBatch<Real>::run_r2c(const Job& job, const LanesIn<Real>& in, const Fetc
   }
   const Column<Real>& z = spectrum[0];
   for (std::int64_t row = 0; row <= job.second - job.first; ++row) {
-    Real* const last = to.column(columns) + row * to.high;
+    Real* const last = to.column(columns).low + row * to.column(columns).high;
     last[0] = job.factor * (z.re[row * kParts] - z.im[row * kParts]);
     last[1] = 0;
   }
@@ -225,13 +231,14 @@ void RowBatch<Real>::run_r2c(const Job& job, const LanesIn<Real>& in, const Fetc
 template <class Real>
 std::pair<Pack<Real>, Pack<Real>> RowBatch<Real>::load_across(const Rows& in, std::int64_t c) {
   constexpr std::int64_t kReals = 2 * kParts;
-  const Real* const before = in.column(c - 1);
-  const Real* const after = in.column(c);
-  if (after == before + kReals) return {load_pack(before + 2), load_pack(before + 2 + in.high)};
+  const At before = in.column(c - 1);
+  const At after = in.column(c);
+  if (after.low == before.low + kReals && after.high == before.high)
+    return {load_pack(before.low + 2), load_pack(before.low + 2 + before.high)};
   Real joined[2][kReals];
   for (int row = 0; row < kRows; ++row) {
-    std::copy_n(before + 2 + row * in.high, kReals - 2, joined[row]);
-    std::copy_n(after + row * in.high, 2, joined[row] + kReals - 2);
+    std::copy_n(before.low + 2 + row * before.high, kReals - 2, joined[row]);
+    std::copy_n(after.low + row * after.high, 2, joined[row] + kReals - 2);
   }
   return {load_pack(joined[0]), load_pack(joined[0] + kWidth<Real>)};
 }
@@ -240,9 +247,9 @@ template <class Real>
 void RowBatch<Real>::read_c2r(const Job& job, const Rows& in) const {
   const std::int64_t columns = transform_.columns();
   for (std::int64_t c = 0; c < columns; ++c) {
-    const Real* const at = in.column(c);
+    const At at = in.column(c);
     const auto [mirrored_low, mirrored_high] = load_across(in, columns - c);
-    Column<Real> x = split<Real>(load_pack(at), load_pack(at + in.high));
+    Column<Real> x = split<Real>(load_pack(at.low), load_pack(at.low + at.high));
     Column<Real> y = split_opposite<kParts, Real>(mirrored_low, mirrored_high);
     if (c == 0) {
       x.im = without_first<kParts, Real>(x.im);
@@ -260,13 +267,13 @@ template <bool kStreamed, bool kInPieces>
 struct RowBatch<Real>::PutTo {
   [[gnu::always_inline]] void operator()(const Rows& to, std::int64_t k,
                                          const std::pair<Pack<Real>, Pack<Real>>& packs) const {
-    Real* const at = kInPieces ? to.columns[k / kParts] : to.low + 2 * k;
+    const At at = kInPieces ? to.columns[k / kParts] : At{to.first.low + 2 * k, to.first.high};
     if constexpr (kStreamed) {
-      stream_pack(at, packs.first);
-      stream_pack(at + to.high, packs.second);
+      stream_pack(at.low, packs.first);
+      stream_pack(at.low + at.high, packs.second);
     } else {
-      store_pack(at, packs.first);
-      store_pack(at + to.high, packs.second);
+      store_pack(at.low, packs.first);
+      store_pack(at.low + at.high, packs.second);
     }
   }
 };
@@ -278,7 +285,8 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
   const auto are_aligned = [&] {
     return transform_.in_squares() && std::ranges::all_of(out, [&](const Piece& piece) {
              const Rows to = rows_of(piece, job.first, job.second, out_.element);
-             return past_line(to.low) == 0 && (kRows == 1 || to.high % kLine<Real> == 0);
+             return past_line(to.first.low) == 0 &&
+                    (kRows == 1 || to.first.high % kLine<Real> == 0);
            });
   };
   if (out.size() == 1) {

@@ -28,20 +28,26 @@ class RowBatch {
 
   /// The rows of one call of the transform, and the scratch memory.
   struct Job;
-  /// Where the rows of a job lie: column c begins at `low` + 2 kParts c, or where they are in
-  /// pieces, at columns[c]; the upper half of a pack of them is `high` reals behind the lower.
-  struct Rows {
+  /// Where a column lies in memory; the upper half of a pack of it is `high` reals behind the
+  /// lower.
+  struct At {
     Real* low;
     std::int64_t high;
-    Real* const* columns = nullptr;
-    Real* column(std::int64_t c) const { return columns ? columns[c] : low + 2 * kParts * c; }
+  };
+  /// Where the rows of a job lie: column c is 2 kParts c reals behind `first`, or where they are in
+  /// pieces, at columns[c].
+  struct Rows {
+    At first;
+    const At* columns = nullptr;
+    At column(std::int64_t c) const {
+      return columns ? columns[c] : At{first.low + 2 * kParts * c, first.high};
+    }
   };
   template <bool kStreamed, bool kInPieces>
   struct PutTo;
   static Rows rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts);
   static Rows rows_of(const WholeRows<Real>& whole);
-  static Rows rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts,
-                      Real** columns);
+  static Rows rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts, At* columns);
 
   Rows rows_in(const Job& job, Pieces in) const;
   template <class Put>
