@@ -8,6 +8,8 @@ import unittest
 
 WEFT = os.environ.get("WEFT_COMMAND", "weft")
 SECONDS = 120
+# The Python that draws what the command measures, which the tests' own may not be.
+PYTHON = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
 
 
 class CommandTest(unittest.TestCase):
@@ -49,3 +51,15 @@ class CommandTest(unittest.TestCase):
         for words in says:
             self.assertIn(words, result.stderr)
         return result
+
+    def need_matplotlib(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("Matplotlib is not installed")
+
+    def expect_picture(self, name):
+        """A .png or .svg file that holds what its name says."""
+        holds = b"\x89PNG" if name.endswith(".png") else b"<svg"
+        with open(self.path(name), "rb") as file:
+            self.assertIn(holds, file.read(), name)

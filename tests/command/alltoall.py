@@ -4,7 +4,7 @@ import json
 import os
 import unittest
 
-from _weft import CommandTest
+from _weft import PYTHON, CommandTest
 
 QUICK = ["--seconds", 0]
 
@@ -62,17 +62,11 @@ class AllToAll(CommandTest):
         self.assertIn(result["transport"], table)
 
     def test_plot_is_drawn_as_png_and_svg(self):
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            self.skipTest("Matplotlib is not installed")
-        environment = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
+        self.need_matplotlib()
         arguments = ["alltoall", *QUICK, "-n", 4, "--bytes", "64,4k", "--plot", "picture"]
-        self.succeed(*arguments, environment=environment)
-        with open(self.path("picture.png"), "rb") as file:
-            self.assertEqual(file.read(4), b"\x89PNG")
-        with open(self.path("picture.svg")) as file:
-            self.assertIn("<svg", file.read())
+        self.succeed(*arguments, environment=PYTHON)
+        self.expect_picture("picture.png")
+        self.expect_picture("picture.svg")
 
     def test_without_python_the_table_is_still_there(self):
         environment = {"WEFT_PYTHON": "/nowhere/python"}

@@ -3,12 +3,9 @@
 import itertools
 import json
 import math
-import os
 import unittest
 
-from _weft import CommandTest
-
-PYTHON = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
+from _weft import PYTHON, CommandTest
 
 
 class Bench(CommandTest):
@@ -136,19 +133,14 @@ class Bench(CommandTest):
                 self.assertLessEqual(one["ts"] + one["dur"], next_["ts"] + 1e-3)
 
     def test_timeline_is_drawn_beside(self):
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            self.skipTest("Matplotlib is not installed")
+        self.need_matplotlib()
         for number, variant in enumerate((["--chunks", 2], ["--threads", 2, "--grid", "2x2"], [])):
             ranks = ["-n", 4] if "--grid" in variant else []
             arguments = ["bench", "16x16x16", "--repeat", 1, *ranks, *variant]
             name = f"t.{number}.json"
             self.succeed(*arguments, "--timeline", name, environment=PYTHON)
-            with open(self.path(f"t.{number}.png"), "rb") as file:
-                self.assertEqual(file.read(4), b"\x89PNG")
-            with open(self.path(f"t.{number}.svg")) as file:
-                self.assertIn("<svg", file.read())
+            self.expect_picture(f"t.{number}.png")
+            self.expect_picture(f"t.{number}.svg")
 
     def test_wrong_timeline(self):
         self.expect_failure(2, "bench", "8x8", "--timeline", "x.png", says=["x.png", ".json"])

@@ -1,9 +1,8 @@
 """`weft overlap`: which lines it has, that their numbers can be, plots, and wrong arguments."""
 
-import os
 import unittest
 
-from _weft import CommandTest
+from _weft import PYTHON, CommandTest
 
 QUICK = ["--seconds", 0]
 METHODS = ["ialltoall", "ialltoallv", "pairwise", "persistent", "scatterv"]
@@ -50,17 +49,11 @@ class Overlap(CommandTest):
             self.assertIn(words, table)
 
     def test_plot_is_drawn(self):
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            self.skipTest("Matplotlib is not installed")
-        environment = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
+        self.need_matplotlib()
         arguments = ["overlap", *QUICK, "-n", 2, "--bytes", "64,4k", "--plot", "picture"]
-        self.succeed(*arguments, environment=environment)
-        with open(self.path("picture.png"), "rb") as file:
-            self.assertEqual(file.read(4), b"\x89PNG")
-        with open(self.path("picture.svg")) as file:
-            self.assertIn("<svg", file.read())
+        self.succeed(*arguments, environment=PYTHON)
+        self.expect_picture("picture.png")
+        self.expect_picture("picture.svg")
 
     def test_wrong_arguments(self):
         self.expect_failure(2, "overlap", "-n", 2, "--bytes", "12y", says=["'12y'"])

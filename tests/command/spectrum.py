@@ -5,7 +5,7 @@ import os
 import unittest
 
 import numpy as np
-from _weft import CommandTest
+from _weft import PYTHON, CommandTest
 
 try:
     import h5py
@@ -140,16 +140,11 @@ class Spectrum(CommandTest):
             self.skipTest("this weft was built without parallel HDF5")
 
     def test_plot_is_drawn(self):
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            self.skipTest("Matplotlib is not installed")
+        self.need_matplotlib()
         self.save(FIELD)
-        environment = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
         arguments = ["spectrum", "field.npy", "-n", 2, "--plot", "x.png", "--out", "x.csv"]
-        self.assertIn("x.png", self.succeed(*arguments, environment=environment))
-        with open(self.path("x.png"), "rb") as file:
-            self.assertEqual(file.read(4), b"\x89PNG")
+        self.assertIn("x.png", self.succeed(*arguments, environment=PYTHON))
+        self.expect_picture("x.png")
 
     def test_without_python_the_csv_is_still_written(self):
         self.save(FIELD)

@@ -5,10 +5,9 @@ import math
 import os
 import unittest
 
-from _weft import CommandTest
+from _weft import PYTHON, CommandTest
 
 QUICK = ["--repeat", 2]
-PYTHON = {"WEFT_PYTHON": os.environ.get("PYTHON", "python3")}
 
 
 class Sweep(CommandTest):
@@ -79,10 +78,7 @@ class Sweep(CommandTest):
         self.expect_failure(1, *arguments, says=["none of the combinations"])
 
     def test_plots(self):
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            self.skipTest("Matplotlib is not installed")
+        self.need_matplotlib()
         exchanges = ["--sweep", "exchange=alltoallv,pairwise"]
         for sweeps in (
             ["--sweep", "chunks=1,2", *exchanges],
@@ -92,10 +88,8 @@ class Sweep(CommandTest):
             with self.subTest(sweeps=sweeps):
                 arguments = ["bench", "12x12x12", *QUICK, "-n", 2, *sweeps, "--plot", "picture"]
                 self.succeed(*arguments, environment=PYTHON)
-                with open(self.path("picture.png"), "rb") as file:
-                    self.assertEqual(file.read(4), b"\x89PNG")
-                with open(self.path("picture.svg")) as file:
-                    self.assertIn("<svg", file.read())
+                self.expect_picture("picture.png")
+                self.expect_picture("picture.svg")
                 os.remove(self.path("picture.png"))
 
     def test_json_file(self):
