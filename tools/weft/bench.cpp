@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "bench_run.hpp"
 #include "memory_bandwidth.hpp"
 #include "publish.hpp"
@@ -89,40 +91,46 @@ void count_passes(const World& world, const AnyPlan& plan, BenchResult& result) 
   }
 }
 
-/// Memory of this rank's own for `layout`.
-template <class T>
-Array<T> array_from_elsewhere(const Layout& layout, int rank, int fields, std::int64_t stride) {
-  const auto bytes = static_cast<std::size_t>(fields * stride) * sizeof(T);
-  return {layout, rank, fields, stride, allocate_zeroed(bytes)};
+/// Input and output.
+template <class In>
+using Arrays = std::pair<Array<In>, Array<typename ComplexOf<In>::type>>;
+
+template <class In>
+Arrays<In> arrays_of(const Plan<In>& plan) {
+  Array<In> input = plan.make_input();
+  return {input, plan.options().in_place ? plan.output_in(input) : plan.make_output()};
+}
+
+template <class In>
+Arrays<In> arrays_from_elsewhere(const World& world, const Plan<In>& plan) {
+  const auto array = [&]<class T>(const Layout& layout, std::int64_t stride, T /*element*/) {
+    const int fields = plan.options().fields;
+    const auto bytes = static_cast<std::size_t>(fields * stride) * sizeof(T);
+    return Array<T>(layout, world.rank(), fields, stride, allocate_zeroed(bytes));
+  };
+  using Out = typename ComplexOf<In>::type;
+  Array<In> input = array(plan.input_layout(), plan.input_field_stride(), In{});
+  return {input, plan.options().in_place
+                     ? plan.output_in(input)
+                     : array(plan.output_layout(), plan.output_field_stride(), Out{})};
 }
 
 /// The first forward and backward call warm up and are checked; the rest are timed.
 template <class In>
 BenchResult measure(const World& world, const BenchArguments& arguments,
                     const LaunchArguments& launch) {
-  using Out = typename ComplexOf<In>::type;
   BenchResult result;
   result.arguments = arguments.transform;
   result.shape = arguments.transform.global_shape();
   Plan<In> plan(world.comm(), result.shape, arguments.transform.options(launch, world.size()));
   describe_plan(world, plan, result);
 
-  const int fields = plan.options().fields;
   result.elsewhere = arguments.elsewhere;
-  Array<In> input = arguments.elsewhere
-                        ? array_from_elsewhere<In>(plan.input_layout(), world.rank(), fields,
-                                                   plan.input_field_stride())
-                        : plan.make_input();
-  const auto make_output = [&] {
-    return arguments.elsewhere ? array_from_elsewhere<Out>(plan.output_layout(), world.rank(),
-                                                           fields, plan.output_field_stride())
-                               : plan.make_output();
-  };
-  Array<Out> output = plan.options().in_place ? plan.output_in(input) : make_output();
+  auto [input, output] = arguments.elsewhere ? arrays_from_elsewhere(world, plan) : arrays_of(plan);
   fill_fields(input, result.shape);
   plan.forward(input, output);
   count_passes(world, plan, result);
-  const int last_field = fields - 1;
+  const int last_field = plan.options().fields - 1;
   const Sample sample = sample_of(world, plan, last_field);
   result.sampled_modes = sample.modes;
   result.reference_error = reference_error(world, sample, output, last_field);
