@@ -126,7 +126,9 @@ BenchResult measure(const World& world, const BenchArguments& arguments,
   describe_plan(world, plan, result);
 
   result.elsewhere = arguments.elsewhere;
-  auto [input, output] = arguments.elsewhere ? arrays_from_elsewhere(world, plan) : arrays_of(plan);
+  Arrays<In> arrays = arguments.elsewhere ? arrays_from_elsewhere(world, plan) : arrays_of(plan);
+  auto& input = arrays.first;
+  auto& output = arrays.second;
   fill_fields(input, result.shape);
   plan.forward(input, output);
   count_passes(world, plan, result);
