@@ -161,8 +161,8 @@ auto RowBatch<Real>::rows_of(const Piece& piece, std::int64_t first, std::int64_
 }
 
 template <class Real>
-auto RowBatch<Real>::rows_of(const WholeRows<Real>& whole) -> Rows {
-  return {{whole.row(0), kRows == 1 ? kWidth<Real> : whole.pitch()}};
+auto RowBatch<Real>::rows_of(const WholeRows<Real>& whole, const Job& job) -> Rows {
+  return {{whole.row(0), kRows == 1 ? kWidth<Real> : (job.second - job.first) * whole.pitch()}};
 }
 
 template <class Real>
@@ -183,7 +183,7 @@ auto RowBatch<Real>::rows_in(const Job& job, Pieces in) const -> Rows {
   if (in.size() == 1) return rows_of(in.front(), job.first, job.second, in_.element);
   if (job.in_at_columns) return rows_of(in, job.first, job.second, in_.element, job.in_columns);
   job.whole_in.join(in, job.first, job.second - job.first + 1);
-  return rows_of(job.whole_in);
+  return rows_of(job.whole_in, job);
 }
 
 template <class Real>
@@ -297,7 +297,7 @@ void RowBatch<Real>::store(const Job& job, Pieces out, Fill fill) const {
     const Rows to = rows_of(out, job.first, job.second, out_.element, job.out_columns);
     return streams ? fill(to, PutTo<true, true>{}) : fill(to, PutTo<false, true>{});
   }
-  fill(rows_of(job.whole_out), PutTo<false, false>{});
+  fill(rows_of(job.whole_out, job), PutTo<false, false>{});
   job.whole_out.store(out, job.first, job.second - job.first + 1, streams);
 }
 

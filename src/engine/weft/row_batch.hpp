@@ -29,7 +29,7 @@ class RowBatch {
   /// The rows of one call of the transform, and the scratch memory.
   struct Job;
   /// Where a column lies in memory; the upper half of a pack of it is `high` reals behind the
-  /// lower.
+  /// lower. Where there is no second row, both halves are the first.
   struct At {
     Real* low;
     std::int64_t high;
@@ -46,7 +46,7 @@ class RowBatch {
   template <bool kStreamed, bool kInPieces>
   struct PutTo;
   static Rows rows_of(const Piece& piece, std::int64_t first, std::int64_t last, int parts);
-  static Rows rows_of(const WholeRows<Real>& whole);
+  static Rows rows_of(const WholeRows<Real>& whole, const Job& job);
   static Rows rows_of(Pieces pieces, std::int64_t first, std::int64_t last, int parts, At* columns);
 
   Rows rows_in(const Job& job, Pieces in) const;
