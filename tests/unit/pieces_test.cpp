@@ -24,7 +24,8 @@ struct Case {
   BatchKind kind;
   std::int64_t n;
   std::int64_t count;
-  std::int64_t pieces;
+  std::int64_t pieces_in;
+  std::int64_t pieces_out;
   std::int64_t misfit;  ///< reals by which rows miss a cache line
   Storing storing;
   Apart apart;
@@ -33,8 +34,9 @@ struct Case {
 std::string to_string(const Case& c) {
   const char* kinds[] = {"c2c", "r2c", "c2r"};
   return std::string(kinds[static_cast<int>(c.kind)]) + " n=" + std::to_string(c.n) +
-         " count=" + std::to_string(c.count) + " pieces=" + std::to_string(c.pieces) +
-         " misfit=" + std::to_string(c.misfit) + (c.storing.streaming ? " streaming" : "") +
+         " count=" + std::to_string(c.count) + " pieces=" + std::to_string(c.pieces_in) + "->" +
+         std::to_string(c.pieces_out) + " misfit=" + std::to_string(c.misfit) +
+         (c.storing.streaming ? " streaming" : "") +
          (c.apart == Apart::alike      ? " alike"
           : c.apart == Apart::by_lines ? " by lines"
                                        : " anyhow");
@@ -44,9 +46,8 @@ std::string to_string(const Case& c) {
 template <class Real>
 class Side {
  public:
-  Side(std::int64_t points, int parts, const Case& c)
+  Side(std::int64_t points, int parts, std::int64_t pieces, const Case& c)
       : points_(points), parts_(parts), count_(c.count) {
-    const std::int64_t pieces = c.pieces;
     const std::int64_t longest = (points + pieces - 1) / pieces;
     for (std::int64_t p = 0; p < pieces; ++p) {
       const std::int64_t begin = points * p / pieces;
@@ -112,8 +113,8 @@ void expect_same_as_in_one_piece(const Case& c) {
                        .count = c.count,
                        .in_distance = points_in + 1,
                        .out_distance = points_out + 1};
-  Side<Real> in(points_in, real_in ? 1 : 2, c);
-  Side<Real> out(points_out, real_out ? 1 : 2, c);
+  Side<Real> in(points_in, real_in ? 1 : 2, c.pieces_in, c);
+  Side<Real> out(points_out, real_out ? 1 : 2, c.pieces_out, c);
   std::vector<Real> whole_in(static_cast<std::size_t>(2 * c.count * (points_in + 1)));
   std::vector<Real> whole_out(static_cast<std::size_t>(2 * c.count * (points_out + 1)));
   const int parts_in = real_in ? 1 : 2;
@@ -149,16 +150,21 @@ void expect_same_as_in_one_piece(const Case& c) {
   }
 }
 
+constexpr struct {
+  std::int64_t in;
+  std::int64_t out;
+} kPieces[] = {{1, 1}, {2, 2}, {3, 1}, {1, 3}, {3, 3}, {9, 9}};  // some of them empty
+
 TEST(Pieces, GiveWhatOnePieceGives) {
   for (const BatchKind kind : {BatchKind::c2c, BatchKind::r2c, BatchKind::c2r})
     for (const std::int64_t n : {1, 2, 7, 16, 30, 64, 97, 300, 512, 8192})
       for (const std::int64_t count : {1, 7, 16, 35}) {
         if (n > 300 && count > 7) continue;
-        for (const std::int64_t pieces : {1, 2, 3, 9})  // some of them empty
+        for (const auto& [pieces_in, pieces_out] : kPieces)
           for (const std::int64_t misfit : {0, 1, 2, 6})
             for (const Storing& storing : {Storing{1, false}, Storing{0.375, true}})
               for (const Apart apart : {Apart::alike, Apart::by_lines, Apart::anyhow}) {
-                const Case c{kind, n, count, pieces, misfit, storing, apart};
+                const Case c{kind, n, count, pieces_in, pieces_out, misfit, storing, apart};
                 expect_same_as_in_one_piece<double>(c);
                 expect_same_as_in_one_piece<float>(c);
                 if (HasFatalFailure()) return;
