@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "base/cache.hpp"
+#include "base/rounding.hpp"
 #include "weft/error.hpp"
 #include "weft/export.hpp"
 
@@ -22,18 +24,13 @@ WEFT_API std::shared_ptr<void> allocate_zeroed(std::size_t bytes);
 
 namespace {
 
-constexpr std::size_t kSmallPageBytes = 4096;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr std::size_t kMappedFromBytes = 2 * kHugePageBytes;
-
-std::size_t rounded_up(std::size_t value, std::size_t unit) noexcept {
-  return (value + unit - 1) / unit * unit;
-}
 
 /// Maps one huge page more than needed and gives back what lies before and after the aligned part.
 /// Null when it fails.
 std::byte* map_huge(std::size_t bytes) noexcept {
-  const std::size_t length = rounded_up(bytes, kSmallPageBytes);
+  const std::size_t length = round_up(bytes, kPageBytes);
   const std::size_t mapped = length + kHugePageBytes;
   void* address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return nullptr;
@@ -52,9 +49,10 @@ std::byte* map_huge(std::size_t bytes) noexcept {
 AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   if (bytes <= std::numeric_limits<std::size_t>::max() - 2 * kHugePageBytes) {
-    data_ = fresh() ? map_huge(bytes)
-                    : static_cast<std::byte*>(
-                          std::aligned_alloc(kCacheLineBytes, rounded_up(bytes, kCacheLineBytes)));
+    data_ =
+        fresh()
+            ? map_huge(bytes)
+            : static_cast<std::byte*>(std::aligned_alloc(kLineBytes, round_up(bytes, kLineBytes)));
   }
   if (data_ == nullptr)
     throw Error(ErrorCode::out_of_memory,
@@ -64,7 +62,7 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
 AlignedMemory::~AlignedMemory() {
   if (data_ == nullptr) return;
   if (fresh()) {
-    munmap(data_, rounded_up(bytes_, kSmallPageBytes));
+    munmap(data_, round_up(bytes_, kPageBytes));
   } else {
     std::free(data_);
   }
@@ -83,7 +81,7 @@ bool AlignedMemory::fresh() const noexcept { return bytes_ >= kMappedFromBytes; 
 
 std::shared_ptr<void> allocate_zeroed(std::size_t bytes) {
   // Arrays without elements have distinct addresses too, so that one is never taken for another.
-  auto memory = std::make_shared<AlignedMemory>(bytes == 0 ? kCacheLineBytes : bytes);
+  auto memory = std::make_shared<AlignedMemory>(bytes == 0 ? kLineBytes : bytes);
   if (!memory->fresh()) std::memset(memory->data(), 0, memory->bytes());
   void* data = memory->data();
   return {std::move(memory), data};

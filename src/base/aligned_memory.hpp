@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft {
 
-/// Bytes of a cache line, to which all memory of Weft is aligned.
-inline constexpr std::size_t kCacheLineBytes = 64;
+/// Bytes of a page of memory that is not huge.
+inline constexpr std::int64_t kPageBytes = 4096;
 
 /// `bytes` of memory with unspecified contents; 0 bytes have the address null.
 class AlignedMemory {

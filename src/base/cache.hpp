@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/rounding.hpp"
+
 namespace weft {
 
 /// Bytes of a line of a cache.
 inline constexpr std::int64_t kLineBytes = 64;
+
+/// `bytes` and what makes whole lines of them.
+constexpr std::int64_t whole_lines(std::int64_t bytes) { return round_up(bytes, kLineBytes); }
 
 /// Bytes of a core's first-level cache for data; 32 KiB where the system does not tell.
 std::int64_t first_level_cache_bytes();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/aligned_memory.hpp"
+#include "base/cache.hpp"
 #include "base/noise.hpp"
 #include "engine/instructions.hpp"
 #include "engine/spec.hpp"
@@ -38,11 +39,6 @@ constexpr std::int64_t kColdBytes = std::int64_t{32} << 20;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::int64_t whole_lines(std::int64_t bytes) {
-  const auto line = static_cast<std::int64_t>(kCacheLineBytes);
-  return (bytes + line - 1) / line * line;
 }
 
 /// Buffers for the runs of one measurement: inputs in several sets, one after another, when they
@@ -138,7 +134,7 @@ std::vector<double> measure(const BatchSpec& spec, bool cold) {
   for (const Engine* engine : engine_table()) {
     entries.push_back({engine->refusal(spec).empty() ? engine->make(spec) : nullptr});
     if (const auto& batch = entries.back().batch)
-      scratch_bytes = std::max(scratch_bytes, batch->scratch_bytes());
+      scratch_bytes = std::max(scratch_bytes, batch->scratch_bytes(true));
   }
   const bool is_lanes = spec.in_distance == 1 && spec.out_distance == 1;
   Trial trial(spec, scratch_bytes, cold && !is_lanes && !spec.in_place);

@@ -101,8 +101,9 @@ struct Storing {
 class Batch {
  public:
   virtual ~Batch() = default;
-  /// Memory that run() needs besides, aligned to cache lines.
-  virtual std::int64_t scratch_bytes() const { return 0; }
+  /// Memory that run() and the others need besides, aligned to cache lines; less may do where they
+  /// never store past the cache, not `streaming`.
+  virtual std::int64_t scratch_bytes(bool /*streaming*/) const { return 0; }
   virtual void run(void* in, void* out, void* scratch) const = 0;
   /// Transforms that take as long as one, since they are done at once.
   virtual std::int64_t at_once() const { return 1; }

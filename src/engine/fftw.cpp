@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/aligned_memory.hpp"
+#include "base/cache.hpp"
 #include "engine/engine.hpp"
 #include "engine/spec.hpp"
 #include "weft/error.hpp"
@@ -77,7 +78,7 @@ class PlanSet {
     const bool is_large =
         std::max(span_bytes(spec, Side::in), span_bytes(spec, Side::out)) > kLargestScratchBytes;
     const auto scratch = [&](Side side) {
-      return AlignedMemory(is_large ? kCacheLineBytes
+      return AlignedMemory(is_large ? kLineBytes
                                     : static_cast<std::size_t>(span_bytes(spec, side)));
     };
     const AlignedMemory in = scratch(Side::in);

@@ -62,8 +62,7 @@ class AlltoallwExchange final : public CollectiveExchange {
     array.box.lower = array.box.upper = Index::filled(problem().from.shape().size(), 0);
     for (const Block& block : side)
       if (travels(block)) array.box = smallest_box_around(array.box, block.box);
-    const std::int64_t bytes = array.box.volume() * problem().element_bytes;
-    array.bytes = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    array.bytes = whole_lines(array.box.volume() * problem().element_bytes);
     return array;
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "base/rounding.hpp"
 
 namespace weft {
 
@@ -15,7 +16,7 @@ BlockArea::BlockArea(const std::vector<std::vector<std::int64_t>>& sizes,
   for (const std::vector<std::int64_t>& chunk : sizes) {
     std::vector<std::int64_t>& first = first_granule_.emplace_back(1, 0);
     for (const std::int64_t bytes : chunk)
-      first.push_back(first.back() + (bytes + granule_bytes - 1) / granule_bytes);
+      first.push_back(first.back() + ceil_div(bytes, granule_bytes));
     chunk_offsets_.push_back(chunk_offsets_.back() + first.back() * granule_bytes);
   }
 }

@@ -21,8 +21,7 @@ void append(WindowBlocks& window, const ExchangeProblem& problem, const Block& b
   const Arrangement arrangement =
       arrangement_between(problem.from, problem.to, extents, problem.order, problem.element_bytes);
   window.blocks.push_back({block, arrangement.strides, window.field_bytes, room_of_parts});
-  window.field_bytes +=
-      (arrangement.elements * problem.element_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  window.field_bytes += whole_lines(arrangement.elements * problem.element_bytes);
 }
 
 // What stays on its rank, as OwnInWindow::others_rows tells: others store as many of the rows that

@@ -5,13 +5,12 @@
 #include <numeric>
 
 #include "base/cache.hpp"
+#include "base/rounding.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::int64_t kAliasBytes =
-    4096;  // addresses so far apart compete for the same few lines of a cache
 constexpr std::int64_t kShortBytes = 256;
 constexpr std::int64_t kLongBytes = 64 * 1024;
 
@@ -23,14 +22,14 @@ std::int64_t line_of(std::int64_t element_bytes) {
 // cost little memory (a pass over an axis of 512 points: 24 ms with one line, 19 with nine).
 std::int64_t apart(std::int64_t elements, std::int64_t element_bytes) {
   const std::int64_t bytes = elements * element_bytes;
-  if (elements == 0 || bytes % kAliasBytes != 0) return elements;
+  if (elements == 0 || bytes % kCompetingDistance != 0) return elements;
   return elements + line_of(element_bytes) * (bytes < kLongBytes ? 1 : 9);
 }
 
 std::int64_t spread_stride(std::int64_t elements, std::int64_t element_bytes) {
   if (elements * element_bytes < kShortBytes) return elements;
   const std::int64_t line = line_of(element_bytes);
-  return apart((elements + line - 1) / line * line, element_bytes);
+  return apart(round_up(elements, line), element_bytes);
 }
 
 }  // namespace

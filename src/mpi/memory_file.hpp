@@ -8,14 +8,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/aligned_memory.hpp"
+#include "base/rounding.hpp"
+
 namespace weft {
 
-inline constexpr std::int64_t kPageBytes = 4096;
-
 /// `bytes` and what makes whole pages of them.
-constexpr std::int64_t whole_pages(std::int64_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
+constexpr std::int64_t whole_pages(std::int64_t bytes) { return round_up(bytes, kPageBytes); }
 
 class FileDescriptor {
  public:

@@ -18,6 +18,7 @@
 
 #include "base/cache.hpp"
 #include "base/checked.hpp"
+#include "base/rounding.hpp"
 #include "mpi/shared_memory.hpp"
 
 namespace weft {
@@ -127,7 +128,7 @@ struct SharedWindow::Implementation {
   }
 };
 
-// Data comes first; counters follow on pages of their own.
+// Data comes first; counters follow on lines of their own.
 SharedWindow::SharedWindow(const Communicator& node, std::int64_t bytes, int counters)
     : implementation_(std::make_unique<Implementation>()) {
   node.agree([&] {
@@ -139,10 +140,9 @@ SharedWindow::SharedWindow(const Communicator& node, std::int64_t bytes, int cou
                 ErrorCode::out_of_memory);
   });
   const std::int64_t before = bytes == 0 ? 0 : displacement_bytes(node.rank(), node.size());
-  const std::int64_t data_bytes = whole_pages(before + bytes);
-  const std::int64_t counter_bytes =
-      whole_pages(std::max<std::int64_t>(1, kCounterBytes * counters));
-  implementation_->memory = make_memory(node, data_bytes + counter_bytes);
+  const std::int64_t data_bytes = round_up(before + bytes, kCounterBytes);
+  const std::int64_t counter_bytes = kCounterBytes * std::max(1, counters);
+  implementation_->memory = make_memory(node, whole_pages(data_bytes + counter_bytes));
   implementation_->rank = node.rank();
   implementation_->crowded = more_ranks_than_processors(node);
   const std::vector<std::int64_t> offsets = node.gather({before, data_bytes});

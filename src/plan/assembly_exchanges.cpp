@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/aligned_memory.hpp"
+#include "base/cache.hpp"
 #include "plan/implementation.hpp"
 
 namespace weft {
@@ -17,12 +18,6 @@ int late_parts_of(const Cut& cut, int chunks) {
     for (int p = 2; p * p <= chunks; ++p)
       if (chunks % p == 0) parts = p;
   return parts;
-}
-
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 /// What an exchange wants, and the number of the earlier one that it returns from; -1: none.
@@ -61,10 +56,10 @@ ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int
     const ExchangeMemory& wanted = all[e].memory;
     total.fixed |= wanted.fixed;
     const std::size_t shared = one_unit ? 0 : e % 2;
-    send[shared] = std::max(send[shared], aligned(wanted.send_bytes));
-    receive[shared] = std::max(receive[shared], aligned(wanted.receive_bytes));
+    send[shared] = std::max(send[shared], whole_lines(wanted.send_bytes));
+    receive[shared] = std::max(receive[shared], whole_lines(wanted.receive_bytes));
     owns.push_back(memory_of_own(all, owns, options.chunks == 1));
-    own[owns[e]] = std::max(own[owns[e]], aligned(wanted.own_bytes));
+    own[owns[e]] = std::max(own[owns[e]], whole_lines(wanted.own_bytes));
   }
   for (std::size_t e = 0; e < all.size(); ++e) {
     const ExchangeMemory& wanted = all[e].memory;
@@ -78,7 +73,7 @@ ExchangeMemory place(const std::vector<Wanted>& all, const Options& options, int
                                   : total.window_bytes;
     buffers.first_counter = counters;
     places.push_back(buffers);
-    if (!again) total.window_bytes += aligned(wanted.window_bytes);
+    if (!again) total.window_bytes += whole_lines(wanted.window_bytes);
     counters += wanted.window_counters;
   }
   total.send_bytes = send[0] + send[1];

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "base/rounding.hpp"
 #include "plan/home_in_pencils.hpp"
 #include "plan/overlap.hpp"
 #include "plan/slices.hpp"
@@ -110,7 +111,7 @@ std::optional<View> home_in_parts(const HomeProblem& problem, const Box& own,
     steps[axis] = (step - nearer) / element_bytes;
     part[axis] = 1;
   }
-  home.offset_bytes += (drift + element_bytes - 1) / element_bytes * element_bytes;
+  home.offset_bytes += round_up(drift, element_bytes);
   for (const Extents& strides :
        {arranged(problem, part).strides, dense_strides(part, problem.order)}) {
     for (int axis = 0; axis < part.size(); ++axis)

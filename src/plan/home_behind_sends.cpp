@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/rounding.hpp"
 #include "plan/long_axis.hpp"
 #include "plan/overlap.hpp"
 
@@ -32,7 +33,7 @@ Box planes_from(std::int64_t first, const Box& own, const HomeProblem& problem) 
   const int axis = problem.order.front();
   const std::int64_t step = planes_together(problem);
   Box planes = own;
-  first = (std::max(own.lower[axis], first) + step - 1) / step * step;
+  first = round_up(std::max(own.lower[axis], first), step);
   planes.lower[axis] = std::min(first, own.upper[axis]);
   return planes;
 }
@@ -119,7 +120,7 @@ std::vector<View> homes_behind_sends(const HomeProblem& problem, const Box& own,
   if (problem.is_before_two_passes) {
     if (!are_alike || !are_pencils) return {};
     const std::int64_t taken = std::max<std::int64_t>(0, send_bytes - result.view.offset_bytes);
-    return for_two_passes(result, own, (taken + row_bytes - 1) / row_bytes, problem);
+    return for_two_passes(result, own, ceil_div(taken, row_bytes), problem);
   }
   const std::int64_t room = result.view.offset_bytes + result.span_bytes() - send_bytes;
   std::optional<View> view = at_end(result, own, room, problem);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/cache.hpp"
+#include "base/rounding.hpp"
 #include "plan/overlap.hpp"
 
 namespace weft {
@@ -232,7 +233,7 @@ class Cutter {
   std::vector<Box> whole_and_partial_blocks(const Box& box) const {
     const std::int64_t lower = box.lower[axis_];
     const std::int64_t upper = box.upper[axis_];
-    const std::int64_t first = (lower + factors_.b - 1) / factors_.b * factors_.b;
+    const std::int64_t first = round_up(lower, factors_.b);
     const std::int64_t last = std::max(first, upper / factors_.b * factors_.b);
     std::vector<Box> parts;
     std::int64_t at = lower;

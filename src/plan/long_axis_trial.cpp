@@ -143,8 +143,7 @@ bool gains(std::int64_t rows, Precision precision) {
 
 bool is_faster_in_two_passes(std::int64_t rows, Precision precision) {
   if (rows < kFewestRows || !can_be_divided(rows, {}, {}, 0)) return false;
-  const std::int64_t pairs_held =
-      second_level_cache_bytes() / (2 * std::int64_t{kCacheLineBytes} * rows);
+  const std::int64_t pairs_held = second_level_cache_bytes() / (2 * kLineBytes * rows);
   if (rows >= kSurelyGaining && pairs_held <= kMostPairsHeld) return true;
   static std::mutex mutex;
   static std::map<std::pair<std::int64_t, Precision>, bool> known;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/cache.hpp"
+#include "base/rounding.hpp"
+
 namespace weft {
 
 namespace {
@@ -57,10 +60,10 @@ Parts parts_of(std::int64_t extent, std::int64_t element_bytes) {
   constexpr std::int64_t kFewest = 8;
   constexpr std::int64_t kMost = 16;
   constexpr std::int64_t kEnough = 7;
-  const std::int64_t line = 64 / element_bytes;
+  const std::int64_t line = kLineBytes / element_bytes;
   // Columns that memory is needed for.
   const auto needed = [&](std::int64_t width) { return width + extent % width; };
-  const std::int64_t widest = (extent + kFewest * line - 1) / (kFewest * line) * line;
+  const std::int64_t widest = ceil_div(extent, kFewest * line) * line;
   std::int64_t best = widest;
   for (std::int64_t width = widest; width > 0 && width * kMost >= extent; width -= line) {
     if (needed(best) * kEnough <= extent) break;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/rounding.hpp"
 #include "plan/slices.hpp"
 
 namespace weft {
@@ -46,8 +47,7 @@ std::optional<PlaceInReal> slices_in_real(const Box& box, std::int64_t element_b
   // to the beginning of its slice than the one before it.
   const std::int64_t real_bytes = element_bytes / 2;
   const std::int64_t nearer = view.strides[slice] % 2 * real_bytes;
-  const std::int64_t first =
-      (nearer * (box.extent(slice) - 1) + element_bytes - 1) / element_bytes * element_bytes;
+  const std::int64_t first = round_up(nearer * (box.extent(slice) - 1), element_bytes);
   const std::int64_t rows = (dense[slice] * real_bytes - first) / (element_bytes * strides[row]);
   if (rows <= 0 || rows >= box.extent(row)) return std::nullopt;
   strides[slice] = view.strides[slice] / 2;

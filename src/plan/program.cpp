@@ -181,8 +181,7 @@ class Builder {
     for (const Box& box : boxes) {
       const Arrangement arrangement = spread_planes(box.extents(), order_, bytes);
       ports.push_back({View{kSlotWork, end, box, arrangement.strides}, 0, -1});
-      if (!box.empty())
-        end += (arrangement.elements * bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+      if (!box.empty()) end += whole_lines(arrangement.elements * bytes);
     }
     program_.work_bytes = std::max(program_.work_bytes, end);
     return ports;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/rounding.hpp"
+
 namespace weft {
 
 namespace {
@@ -182,7 +184,7 @@ void choose_field_strides(const Request& request, int rank, ResolvedRequest& res
   const std::int64_t bytes = std::max(resolved.input_field_stride * request.input.bytes(),
                                       resolved.output_field_stride * request.output.bytes());
   const std::int64_t unit = std::max(request.input.bytes(), request.output.bytes());
-  const std::int64_t rounded = (bytes + unit - 1) / unit * unit;
+  const std::int64_t rounded = round_up(bytes, unit);
   resolved.input_field_stride = rounded / request.input.bytes();
   resolved.output_field_stride = rounded / request.output.bytes();
 }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/aligned_memory.hpp"
+#include "base/cache.hpp"
 
 namespace weft {
 
@@ -32,7 +32,7 @@ class Shares {
 
  private:
   // What is left of a part: first and last in one number, so that they change together.
-  struct alignas(kCacheLineBytes) Part {
+  struct alignas(kLineBytes) Part {
     std::atomic<std::uint64_t> left = 0;
   };
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/cache.hpp"
+#include "base/rounding.hpp"
 #include "engine/instructions.hpp"
 
 namespace weft {
@@ -107,7 +108,7 @@ std::pair<std::vector<Port>, std::int64_t> own_slices(const State& state, int ra
     strides[*axis] = stride;
     stride *= std::max<std::int64_t>(1, box.extent(*axis));
     if (axis != order.rbegin()) continue;
-    const std::int64_t lines = (stride * bytes + kLineBytes - 1) / kLineBytes;
+    const std::int64_t lines = ceil_div(stride * bytes, kLineBytes);
     const std::int64_t rows = box.extent(*std::next(axis));
     stride = lines_to_next_row(lines, rows, first_level_cache_bytes()) * kLineBytes / bytes;
   }

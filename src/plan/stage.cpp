@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/cache.hpp"
+#include "base/rounding.hpp"
 #include "engine/root.hpp"
 #include "plan/joined_rows.hpp"
 
@@ -26,10 +27,6 @@ constexpr std::int64_t kTilesPerThread = 32;
 /// c2c in place backward 2.3 -> 1.6 ms, forward 1.9 -> 1.75, r2c in place 1.07 -> 0.86; but single
 /// r2c 0.41 -> 0.43).
 constexpr std::int64_t kLargeCaches = 3;
-
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 // The stride of `axis` in the blocks of one side; all have the same order. 0 when there are none.
 std::int64_t stride_of(const std::vector<Port>& ports, int axis) {
@@ -100,7 +97,7 @@ Stage::Stage(StageSpec spec)
     const std::int64_t elements = std::max(shape.lane * most_lanes, shape.row * points);
     tile_bytes_ = std::max(tile_bytes_, elements * element->bytes());
   }
-  tile_bytes_ = round_up(tile_bytes_, kLineBytes);
+  tile_bytes_ = whole_lines(tile_bytes_);
 }
 
 Tiling Stage::tiling_of(std::int64_t lanes) const {
@@ -162,8 +159,7 @@ void Stage::choose_direct() {
 // lanes).
 Stage::TileShape Stage::shape_of(std::int64_t lanes, std::int64_t points,
                                  const Element& element) const {
-  const std::int64_t lines =
-      ((rows_ ? points : lanes) * element.bytes() + kLineBytes - 1) / kLineBytes;
+  const std::int64_t lines = ceil_div((rows_ ? points : lanes) * element.bytes(), kLineBytes);
   const std::int64_t pitch = (lines | 1) * kLineBytes / element.bytes();
   return rows_ ? TileShape{.row = 1, .lane = pitch} : TileShape{.row = pitch, .lane = 1};
 }
@@ -225,6 +221,7 @@ void Stage::make_batches() {
   batches_.clear();
   batch_of_tile_.clear();
   scratch_bytes_ = 0;
+  const bool streams = store_mode_ == StoreMode::streaming;
   std::vector<BatchSpec> specs;
   for (const Tile& tile : tiling_.tiles) {
     const BatchSpec spec = batch_for(tile);
@@ -233,7 +230,7 @@ void Stage::make_batches() {
     if (found != specs.end()) continue;
     specs.push_back(spec);
     batches_.push_back(engine_->make(spec));
-    scratch_bytes_ = std::max(scratch_bytes_, batches_.back()->scratch_bytes());
+    scratch_bytes_ = std::max(scratch_bytes_, batches_.back()->scratch_bytes(streams));
   }
 }
 
@@ -298,8 +295,7 @@ void Stage::choose_exchange() {
   store_copy_ = copy_function(element, spec_.factor != 1, store_mode_);
   std::int64_t rows = 1;
   for (const Tile& tile : tiling_.tiles) rows = std::max(rows, tile.lanes * tile.lanes);
-  tile_bytes_ =
-      round_up(shape_of(lanes_, points, element).lane * rows * element.bytes(), kLineBytes);
+  tile_bytes_ = whole_lines(shape_of(lanes_, points, element).lane * rows * element.bytes());
 }
 
 // Lanes that are next to each other on a side need no tile there, if the engine can take its rows
@@ -328,7 +324,7 @@ std::int64_t Stage::list_bytes() const {
   if (pieces_from_source_ || pieces_to_sink_)
     for (const Cell& cell : tiling_.cells)
       bytes = std::max(bytes, sizeof(Piece) * (sources_of(cell).size() + sinks_of(cell).size()));
-  return round_up(static_cast<std::int64_t>(bytes), kLineBytes);
+  return whole_lines(static_cast<std::int64_t>(bytes));
 }
 
 std::int64_t Stage::traffic_bytes() const {

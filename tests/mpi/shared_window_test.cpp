@@ -104,7 +104,7 @@ TEST_P(Window, ShowsTheDataOfEveryRankToAll) {
   EXPECT_STREQ(std::string(GetParam()) == "mpi" ? "MPI window" : "memfd", window.kind());
   EXPECT_EQ(node_.size(), window.ranks());
   EXPECT_GE(window.bytes(), size_of(me) + 2 * 64);
-  EXPECT_LE(window.bytes(), size_of(me) + 4 * 4096);
+  EXPECT_LE(window.bytes(), size_of(me) + 3 * 4096);
   for (std::int64_t i = 0; i < size_of(me); ++i) ASSERT_EQ(std::byte{0}, window.base(me)[i]) << i;
   node_.barrier();
   for (std::int64_t i = 0; i < size_of(me); ++i)
@@ -289,7 +289,7 @@ TEST(WindowChoice, TellsWhenReservingRunsOutOfMemory) {
   if (world().rank() == last) reserve_error = ENOSPC;
   const std::string who = last == 0 ? "" : "rank " + std::to_string(last) + ": ";
   EXPECT_EQ("out_of_memory: " + who +
-                "shared memory does not fit into memory: this rank wants 12288 bytes (0.0 "
+                "shared memory does not fit into memory: this rank wants 8192 bytes (0.0 "
                 "MiB): No space left on "
                 "device",
             same_error(4097));

@@ -85,7 +85,7 @@ TEST(AlignedMemory, IsAlignedAndAllOfItCanBeUsed) {
        {std::size_t{1}, std::size_t{64}, std::size_t{4097}, kLarge, kLarge + 1}) {
     const AlignedMemory memory(bytes);
     EXPECT_EQ(memory.bytes(), bytes);
-    const std::size_t unit = memory.fresh() ? std::size_t{2} << 20 : kCacheLineBytes;
+    const std::size_t unit = memory.fresh() ? std::size_t{2} << 20 : kLineBytes;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % unit, 0U);
     if (memory.fresh()) {
       EXPECT_EQ(memory.data()[0], std::byte{0});

@@ -308,7 +308,7 @@ void expect_rows_transformed(const RowsCase& c, Direction direction, double fact
       in.row(j)[2 * i] = static_cast<Real>(signal(j, i).real());
       in.row(j)[2 * i + 1] = static_cast<Real>(signal(j, i).imag());
     }
-  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
+  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes(true)));
   batch->run_rows(in.rows(), out_rows, {.in_cache = c.in_cache}, {factor, c.streaming},
                   scratch.data());
   long double worst = 0;

@@ -225,7 +225,7 @@ class Trial {
   }
 
   void execute(const Batch& batch) {
-    const AlignedMemory scratch(static_cast<std::size_t>(batch.scratch_bytes()));
+    const AlignedMemory scratch(static_cast<std::size_t>(batch.scratch_bytes(true)));
     batch.run(in_.base(), spec_.in_place ? in_.base() : out_.base(), scratch.data());
   }
 
@@ -409,7 +409,7 @@ TEST_P(EngineByName, OutlivesOtherBatchesOfItsSpec) {
   const std::unique_ptr<Batch> second = engine().make(spec);
   first.reset();
   std::vector<std::complex<double>> impulse{1, 0, 0, 0};
-  const AlignedMemory scratch(static_cast<std::size_t>(second->scratch_bytes()));
+  const AlignedMemory scratch(static_cast<std::size_t>(second->scratch_bytes(true)));
   second->run(impulse.data(), impulse.data(), scratch.data());
   EXPECT_EQ(impulse, std::vector<std::complex<double>>(4, 1));
 }

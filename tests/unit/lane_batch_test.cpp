@@ -112,7 +112,7 @@ template <class Real>
 std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const Loading& loading,
                                             Amount amount, bool absent) {
   const auto batch = batch_of<Real>(c.n, c.count, amount);
-  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
+  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes(true)));
   std::vector<std::vector<std::byte>> all;
   for (int call = 0; call < calls; ++call) {
     Lanes<Real> lanes(c.n, c.count, c.pitch);
@@ -174,7 +174,7 @@ struct Places {
 template <class Real>
 std::vector<Real> memory_after(const Places& c, bool streaming) {
   const auto batch = batch_of<Real>(c.n, c.count);
-  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
+  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes(true)));
   Lanes<Real> lanes(c.n, c.count, 2 * c.count * static_cast<std::int64_t>(sizeof(Real)));
   const std::int64_t reals = c.offset + c.n * (2 * c.count + c.gap) + 64;
   const AlignedMemory memory(static_cast<std::size_t>(reals) * sizeof(Real));

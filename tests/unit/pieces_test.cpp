@@ -130,7 +130,7 @@ void expect_same_as_in_one_piece(const Case& c) {
   const Engine& engine = engine_named("weft");
   ASSERT_TRUE(engine.takes_pieces());
   const auto batch = engine.make(spec);
-  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes()));
+  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes(true)));
   batch->run(whole_in.data(), whole_out.data(), scratch.data());
   const double tolerance = 8 * std::numeric_limits<Real>::epsilon() * static_cast<double>(c.n);
   // How long rows are stored is tried: another way in the second call.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/rounding.hpp"
 #include "engine/line.hpp"
 
 namespace weft {
@@ -31,7 +32,7 @@ class Fetch {
   void spread(std::int64_t early_calls, std::int64_t calls, bool in_thirds) {
     const std::int64_t loads = loads_.lines();
     early_ = stores_.lines() + std::max(loads - calls, in_thirds ? loads / 3 : 0);
-    early_step_ = early_calls > 0 ? (early_ + early_calls - 1) / early_calls : early_;
+    early_step_ = early_calls > 0 ? ceil_div(early_, early_calls) : early_;
     if (early_calls == 0 && early_ > 0) bring_early();
   }
   [[gnu::always_inline]] void go_early() {
@@ -52,7 +53,7 @@ class Fetch {
     std::int64_t at = 0;
 
     bool is_done() const { return row == end; }
-    std::int64_t lines_of_row() const { return (last - first + kLine<Real> - 1) / kLine<Real>; }
+    std::int64_t lines_of_row() const { return ceil_div(last - first, kLine<Real>); }
     std::int64_t lines() const { return (end - row) * lines_of_row(); }
     // What will be loaded has to be in the second-level cache only.
     template <Use kUse>

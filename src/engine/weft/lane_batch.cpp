@@ -71,10 +71,10 @@ struct LaneBatch<Real>::Rows {
 };
 
 template <class Real>
-std::int64_t LaneBatch<Real>::scratch_bytes() const {
+std::int64_t LaneBatch<Real>::scratch_bytes(bool streaming) const {
   return work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
-         n_ * static_cast<std::int64_t>(2 * sizeof(Line<Real>) + 3 * sizeof(Real*) +
-                                        sizeof(Twiddle<Real>) + sizeof(bool));
+         seam_reals(streaming) * static_cast<std::int64_t>(sizeof(Real)) +
+         n_ * static_cast<std::int64_t>(3 * sizeof(Real*) + sizeof(Twiddle<Real>) + sizeof(bool));
 }
 
 template <class Real>
@@ -121,7 +121,7 @@ void LaneBatch<Real>::run(const RowsOfLanes& in, const RowsOfLanes& out, const L
                           const Storing& storing, void* scratch) const {
   auto* const work = static_cast<Column<Real>*>(scratch);
   auto* const seams = reinterpret_cast<Real*>(work + work_columns());
-  const Rows rows = arranged(in, out, storing, seams + 2 * n_ * kLine<Real>);
+  const Rows rows = arranged(in, out, storing, seams + seam_reals(storing.streaming));
   LanesIn<Real> from{
       .rows = rows.in, .compete = compete(in), .ends_inside_lines = !are_aligned(in)};
   LanesOut<Real> to{.rows = rows.out,

@@ -24,7 +24,8 @@ class LaneBatch {
         transform_(&transform),
         ways_(kWays - (transform.wide_packs() > 0 ? 0 : kWideWays)) {}
 
-  std::int64_t scratch_bytes() const;
+  /// As Batch::scratch_bytes().
+  std::int64_t scratch_bytes(bool streaming) const;
   /// As Batch::run_rows().
   void run(const RowsOfLanes& in, const RowsOfLanes& out, const Loading& loading,
            const Storing& storing, void* scratch) const;
@@ -53,6 +54,10 @@ class LaneBatch {
   Rows arranged(const RowsOfLanes& in, const RowsOfLanes& out, const Storing& storing,
                 void* memory) const;
   std::int64_t work_columns() const { return transform_->work_columns() * most_packs(); }
+  /// Of a Seam's memory, which only stores past the cache need.
+  std::int64_t seam_reals(bool streaming) const {
+    return streaming && kHasSeams ? 2 * n_ * kLine<Real> : 0;
+  }
   int few_packs() const { return std::min(kPacksOfLine, transform_->usual_packs()); }
   int most_packs() const {
     if (amount_ == Amount::in_cache && kHasSeams) return few_packs();

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "engine/weft/column_transform.hpp"
 
 namespace weft {
@@ -74,7 +75,7 @@ class RowTransform {
     Column<Real> x[kColumns];
     unrolled<kColumns>([&](auto j) WEFT_INLINE { x[j] = load(j); });
     butterfly<kColumns>(x);
-    unrolled<(kColumns + kParts - 1) / kParts>([&](auto square) WEFT_INLINE {
+    unrolled<ceil_div(kColumns, kParts)>([&](auto square) WEFT_INLINE {
       constexpr int kBegin = std::min(square * kParts, kColumns - kParts);
       finish(
           [&](auto i) WEFT_INLINE -> const Column<Real>& {

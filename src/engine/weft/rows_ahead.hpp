@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/rounding.hpp"
 #include "engine/engine.hpp"
 #include "engine/weft/butterfly.hpp"
 
@@ -29,7 +30,7 @@ class RowsAhead {
     const std::int64_t first = number * rows / count;
     rows_ = at(first);
     pitch_ = first + 1 < rows ? at(first + 1) - rows_ : 0;
-    lines_ = (ahead.bytes + kPackBytes - 1) / kPackBytes;
+    lines_ = ceil_div(ahead.bytes, kPackBytes);
   }
 
   template <int kStep>
@@ -47,10 +48,10 @@ class RowsAhead {
  private:
   /// What is loaded comes from memory so many bytes ahead.
   static constexpr std::int64_t kBytesAhead = 8 * 1024;
-  static constexpr int kLinesOfRow = (kReals + kWidth<Real> - 1) / kWidth<Real>;
+  static constexpr int kLinesOfRow = ceil_div(kReals, kWidth<Real>);
   static constexpr int kLines = kRows * kLinesOfRow;
   static constexpr std::int64_t kBytes = kLines * kPackBytes;
-  static constexpr std::int64_t kAhead = kRows * ((kBytesAhead + kBytes - 1) / kBytes);
+  static constexpr std::int64_t kAhead = kRows * ceil_div(kBytesAhead, kBytes);
 
   const Real* rows_;
   std::int64_t pitch_;

@@ -54,12 +54,12 @@ class WeftBatch : public Batch {
     if (LaneBatch<Real>::takes(spec)) lanes_ = std::make_unique<LaneBatch<Real>>(spec, transform_);
   }
 
-  std::int64_t scratch_bytes() const override {
+  std::int64_t scratch_bytes(bool streaming) const override {
     const std::int64_t bytes = work_columns() * static_cast<std::int64_t>(sizeof(Column<Real>)) +
                                spec_.n * static_cast<std::int64_t>(2 * sizeof(void*));
     return std::max({bytes, rows_ ? rows_->scratch_bytes() : 0,
                      short_rows_ ? short_rows_->scratch_bytes() : 0,
-                     lanes_ ? lanes_->scratch_bytes() : 0});
+                     lanes_ ? lanes_->scratch_bytes(streaming) : 0});
   }
 
   void run(void* in, void* out, void* scratch) const override {

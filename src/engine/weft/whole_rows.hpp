@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/rounding.hpp"
 #include "engine/engine.hpp"
 #include "engine/weft/seam.hpp"
 
@@ -16,7 +17,7 @@ class WholeRows {
   /// Reals from one row to the next.
   static std::int64_t pitch(std::int64_t reals) {
     constexpr std::int64_t kPack = kWidth<Real>;
-    return (reals + kPack - 1) / kPack * kPack;
+    return round_up(reals, kPack);
   }
 
   /// In `memory`, of rows of `reals`, whose elements have `parts` of them.
