@@ -177,9 +177,24 @@ void AnyPlan::Implementation::finish_programs() {
         one.times.push_back({std::vector<double>(link.passes.size()), 0});
     });
   }
+  work_in_window = works_in_window();
+  const std::int64_t bytes = work_in_window ? 0 : work_bytes();
+  comm.agree([&] { work = AlignedMemory(static_cast<std::size_t>(bytes)); });
+}
+
+std::int64_t AnyPlan::Implementation::work_bytes() const {
   std::int64_t bytes = 0;
   for (const OneWay& one : ways) bytes = std::max(bytes, one.program.work_bytes);
-  comm.agree([&] { work = AlignedMemory(static_cast<std::size_t>(bytes)); });
+  return bytes;
+}
+
+// True where it lies in the window. Collective.
+bool AnyPlan::Implementation::works_in_window() const {
+  if (!window) return false;
+  bool works = work_bytes() <= board_offset;
+  for (const OneWay& one : ways)
+    works &= comm.max(one.program.work_bytes) == 0 || may_work_in_window(one);
+  return comm.min(std::int64_t{works}) != 0;
 }
 
 void AnyPlan::Implementation::make_executor() {
@@ -191,7 +206,7 @@ void AnyPlan::Implementation::make_executor() {
   }
   const int windows = window ? window->ranks() : 0;
   executor = std::make_unique<Executor>(request.options.threads, slots_with_peers(windows), most);
-  executor->bind(kSlotWork, work.data());
+  executor->bind(kSlotWork, work_in_window ? window->base(node.rank()) : work.data());
   executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());
   for (int rank = 0; rank < windows; ++rank)

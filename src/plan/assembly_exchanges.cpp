@@ -181,6 +181,8 @@ void AnyPlan::Implementation::make_exchanges(const ExchangeMethod& method) {
       used = then;
       ways.push_back(std::move(other));
     }
+  if (std::ranges::any_of(ways, [&](const OneWay& one) { return may_work_in_window(one); }))
+    used.memory.window_bytes += bytes_for_gaps(used.memory.window_bytes);
   reserve(used.memory, used.counters);
   for (OneWay& one : ways) attach_exchanges(one);
 }

@@ -71,19 +71,11 @@ bool AnyPlan::Implementation::may_divide_axes() const {
   return request.options.engine == "auto" || request.options.engine == "weft";
 }
 
-// True when what exchange `number` brings is transformed in two passes, which find homes only as
-// may_leave_home() tells. Where the next exchange takes it back, they are in two dimensions, in
-// memory that peers do not store results to meanwhile. With chunks rows cannot be stored as two
-// passes need them: in windows one pass is taken then, since a home halves them.
-bool AnyPlan::Implementation::precedes_two_passes(const OneWay& one, std::size_t number,
-                                                  bool in_windows) const {
-  const Options& options = request.options;
-  const std::vector<Hop>& hops = one.hops;
-  if (in_windows && options.chunks > 1) return false;
+// True when what exchange `number` brings is transformed in two passes, if they find a place for
+// what is between them.
+bool AnyPlan::Implementation::brings_long_axis(const OneWay& one, std::size_t number) const {
   if (!may_divide_axes()) return false;
-  if (is_returned(hops, number) &&
-      ((one.arrays == Arrays::shared && options.in_place) || hops[number].from.shape().size() != 2))
-    return false;
+  const std::vector<Hop>& hops = one.hops;
   const Sequence sequence =
       sequence_of(resolved.path, resolved.transforms, request.input, one.direction);
   const std::vector<int>& order = resolved.input_layout.order();
@@ -100,6 +92,26 @@ bool AnyPlan::Implementation::precedes_two_passes(const OneWay& one, std::size_t
   const std::int64_t n = after.shape()[axis];
   return can_be_divided(n, hops[number].from.boxes(), after.boxes(), axis) &&
          is_faster_in_two_passes(n, element.precision);
+}
+
+// True when what exchange `number` brings is transformed in two passes, which find homes only as
+// may_leave_home() tells. Where the next exchange takes it back, they are in two dimensions, in
+// memory that peers do not store results to meanwhile. With chunks rows cannot be stored as two
+// passes need them: in windows one pass is taken then, since a home halves them.
+bool AnyPlan::Implementation::precedes_two_passes(const OneWay& one, std::size_t number,
+                                                  bool in_windows) const {
+  if (in_windows && request.options.chunks > 1) return false;
+  const std::vector<Hop>& hops = one.hops;
+  if (is_returned(hops, number) &&
+      (works_in_arrays(one, number) || hops[number].from.shape().size() != 2))
+    return false;
+  return brings_long_axis(one, number);
+}
+
+// True when exchange `number` leaves all in arrays that all ranks reach, and the next one takes it
+// back there: two passes have a work array between them.
+bool AnyPlan::Implementation::works_in_arrays(const OneWay& one, std::size_t number) const {
+  return one.arrays == Arrays::shared && request.options.in_place && is_returned(one.hops, number);
 }
 
 // True when the block that stays on its rank in exchange `number` of `sequence` may wait in an
@@ -182,10 +194,12 @@ AnyPlan::Implementation::Homes AnyPlan::Implementation::homes_of(
   const Hop& hop = hops[number];
   const bool in_windows = method.leaves_all_home();
   const bool two_passes = comm.min(std::int64_t{precedes_two_passes(one, number, in_windows)}) != 0;
+  const bool in_arrays = request.options.chunks == 1 && works_in_arrays(one, number) &&
+                         comm.min(std::int64_t{brings_long_axis(one, number)}) != 0;
   Homes mine;
   if (in_windows && one.arrays == Arrays::shared &&
       (!two_passes || is_returned(hops, number) || may_take_rows_home(one, sequence, number)))
-    mine.all = shared_homes(one, number, two_passes);
+    mine.all = shared_homes(one, number, two_passes || in_arrays);
   if (comm.min(std::int64_t{mine.all.has_value()}) == 0) mine.all.reset();
   mine.precedes_two_passes = two_passes && !mine.all;
   mine.returns = method.returns() && !mine.all && hop.returned >= 0 &&
@@ -236,6 +250,16 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
     homes.push_back(std::move(mine));
   }
   return homes;
+}
+
+// True when a work array that `one` has between two passes may lie in the window, which it does not
+// use: with arrays from anywhere the two passes work there themselves. It has other gaps. All peers
+// with which a rank shares its window have left the call before when it comes to work, and are told
+// when it has done: what one exchange brings, from peers, the other one returns.
+bool AnyPlan::Implementation::may_work_in_window(const OneWay& one) const {
+  if (one.hops.size() != 2 || one.window_bytes > 0 || !works_in_arrays(one, 0)) return false;
+  const OneWay& other = ways[static_cast<std::size_t>(one.direction)];
+  return comm.min(std::int64_t{other.window_bytes > 0 && precedes_two_passes(other, 0, true)}) != 0;
 }
 
 // Asks, for each axis where two passes may be taken, whether they are faster: trying it needs

@@ -127,7 +127,8 @@ struct AnyPlan::Implementation {
   AlignedMemory receive;
   AlignedMemory own;
   AlignedMemory work;
-  std::vector<OneWay> ways;  ///< forward, backward, and then those with shared arrays, if any
+  bool work_in_window = false;  ///< instead
+  std::vector<OneWay> ways;     ///< forward, backward, and then those with shared arrays, if any
   OneWay* shared_ways[2] = {nullptr, nullptr};      ///< see way_with_shared_arrays()
   const OneWay* last_ways[2] = {nullptr, nullptr};  ///< see last_way()
   std::unique_ptr<Executor> executor;
@@ -159,7 +160,10 @@ struct AnyPlan::Implementation {
   bool takes_slices_in_order() const {
     return request.options.threads == 1 && request.options.chunks == 1;
   }
+  bool brings_long_axis(const OneWay& one, std::size_t number) const;
   bool precedes_two_passes(const OneWay& one, std::size_t number, bool in_windows) const;
+  bool works_in_arrays(const OneWay& one, std::size_t number) const;
+  bool may_work_in_window(const OneWay& one) const;
   bool may_leave_home(const Sequence& sequence, const std::vector<Hop>& hops,
                       std::size_t number) const;
   bool may_take_rows_home(const OneWay& one, const Sequence& sequence, std::size_t number) const;
@@ -193,6 +197,8 @@ struct AnyPlan::Implementation {
   void choose_engine();
   void finish_programs();
   void make_executor();
+  std::int64_t work_bytes() const;
+  bool works_in_window() const;
   void make_gate();
   void make_progress_thread();
   Recorder::Room room_of_recorder() const;

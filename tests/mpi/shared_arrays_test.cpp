@@ -279,6 +279,16 @@ TEST_F(SharedArraysTest, MayComeFromAnotherPlan) {
   EXPECT_FALSE(copies(impulse.plan.profile(Direction::forward)));
 }
 
+/// Another one on each rank, mostly the first.
+Array<Complex>& any_of(std::vector<Array<Complex>>& arrays, test::Random& random) {
+  std::size_t mine = 0;
+  for (int rank = 0; rank < world().size(); ++rank) {  // the same numbers on all ranks
+    const auto any = static_cast<std::size_t>(random.between(0, 5));
+    if (rank == world().rank()) mine = any < arrays.size() ? any : 0;
+  }
+  return arrays[mine];
+}
+
 // Ranks that reach nobody do not wait for the others, and may be calls ahead of them.
 TEST_F(SharedArraysTest, AreMixedWithOthersFromCallToCall) {
   const Shape shape{2 * world().size() - 1, 6, 5};  // one rank has fewer planes
@@ -289,17 +299,9 @@ TEST_F(SharedArraysTest, AreMixedWithOthersFromCallToCall) {
   inputs.push_back(test::elsewhere(inputs.front()));
   outputs.push_back(test::elsewhere(outputs.front()));
   test::Random random(7);
-  const auto one_of = [&](std::vector<Array<Complex>>& arrays) -> Array<Complex>& {
-    std::size_t mine = 0;
-    for (int rank = 0; rank < world().size(); ++rank) {  // the same numbers on all ranks
-      const auto any = static_cast<std::size_t>(random.between(0, 5));
-      if (rank == world().rank()) mine = any < arrays.size() ? any : 0;
-    }
-    return arrays[mine];
-  };
   for (int round = 0; round < 200; ++round) {
-    Array<Complex>& input = one_of(inputs);
-    Array<Complex>& output = one_of(outputs);
+    Array<Complex>& input = any_of(inputs, random);
+    Array<Complex>& output = any_of(outputs, random);
     Impulse::fill(input);
     output.fill([](const Index&) { return -1; });
     if (random.one_in(2)) {
@@ -311,6 +313,49 @@ TEST_F(SharedArraysTest, AreMixedWithOthersFromCallToCall) {
     }
     Impulse::expect_ones(output);
     if (::testing::Test::HasFailure()) break;
+  }
+}
+
+// What is between the two passes of a long axis lies in the window then, which calls with other
+// arrays use.
+TEST_F(SharedArraysTest, HaveRoomInTheWindowForWhatIsBetweenTwoPasses) {
+  const Shape shape{4096, 3 * world().size() + 1};
+  Options options = from_anywhere();
+  options.engine = "weft";
+  options.input.grid = options.output.grid = {world().size(), 1};
+  const auto value = [](const Index& index) {
+    return Complex(test::sample(index, 0, 0), test::sample(index, 0, 1));
+  };
+  Plan<Complex> out_of_place(MPI_COMM_WORLD, shape, options);
+  Array<Complex> expected = out_of_place.make_output();
+  {
+    Array<Complex> input = out_of_place.make_input();
+    input.fill(value);
+    out_of_place.forward(input, expected);
+  }
+  options.in_place = true;
+  Plan<Complex> plan(MPI_COMM_WORLD, shape, options);
+  EXPECT_EQ(plan.memory().buffers, 0);
+  std::vector<Array<Complex>> arrays{plan.make_input(), plan.make_input()};
+  arrays.push_back(test::elsewhere(arrays.front()));
+  test::Random random(11);
+  for (int round = 0; round < 60 && !::testing::Test::HasFailure(); ++round) {
+    Array<Complex>& array = any_of(arrays, random);
+    Array<Complex> modes = plan.output_in(array);
+    array.fill(value);
+    plan.forward(array, modes);
+    double worst = 0;
+    modes.for_each([&](const Index& index, const Complex& element) {
+      worst = std::max(worst, std::abs(element - expected(index)));
+    });
+    EXPECT_LE(worst, 1e-10) << "round " << round;
+    if (random.one_in(2)) continue;
+    plan.backward(modes, array);
+    worst = 0;
+    array.for_each([&](const Index& index, const Complex& element) {
+      worst = std::max(worst, std::abs(element - value(index)));
+    });
+    EXPECT_LE(worst, 1e-13) << "round " << round << ", backward";
   }
 }
 

@@ -107,12 +107,31 @@ std::unique_ptr<Batch> batch_of(std::int64_t n, std::int64_t count, Amount amoun
        .amount = amount});
 }
 
+/// What a batch needs besides, and behind it what it has to leave alone.
+class Scratch {
+ public:
+  Scratch(const Batch& batch, bool streaming)
+      : bytes_(static_cast<std::size_t>(batch.scratch_bytes(streaming))), memory_(bytes_ + 4096) {
+    std::memset(memory_.data(), kUntouched, memory_.bytes());
+  }
+  std::byte* data() { return memory_.data(); }
+  bool suffices() const {
+    return std::all_of(memory_.data() + bytes_, memory_.data() + memory_.bytes(),
+                       [](std::byte b) { return b == std::byte{kUntouched}; });
+  }
+
+ private:
+  static constexpr unsigned char kUntouched = 0xa5;
+  std::size_t bytes_;
+  AlignedMemory memory_;
+};
+
 /// The memory after each of `calls` calls of one batch, each on the same data.
 template <class Real>
 std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const Loading& loading,
                                             Amount amount, bool absent) {
   const auto batch = batch_of<Real>(c.n, c.count, amount);
-  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes(true)));
+  Scratch scratch(*batch, false);
   std::vector<std::vector<std::byte>> all;
   for (int call = 0; call < calls; ++call) {
     Lanes<Real> lanes(c.n, c.count, c.pitch);
@@ -125,6 +144,7 @@ std::vector<std::vector<std::byte>> results(const LaneCase& c, int calls, const 
     batch->run_rows(in, out, loading, {.factor = 0.5, .absent = absent}, scratch.data());
     all.push_back(lanes.bytes());
   }
+  EXPECT_TRUE(scratch.suffices());
   return all;
 }
 
@@ -174,7 +194,7 @@ struct Places {
 template <class Real>
 std::vector<Real> memory_after(const Places& c, bool streaming) {
   const auto batch = batch_of<Real>(c.n, c.count);
-  const AlignedMemory scratch(static_cast<std::size_t>(batch->scratch_bytes(true)));
+  Scratch scratch(*batch, streaming);
   Lanes<Real> lanes(c.n, c.count, 2 * c.count * static_cast<std::int64_t>(sizeof(Real)));
   const std::int64_t reals = c.offset + c.n * (2 * c.count + c.gap) + 64;
   const AlignedMemory memory(static_cast<std::size_t>(reals) * sizeof(Real));
@@ -193,6 +213,7 @@ std::vector<Real> memory_after(const Places& c, bool streaming) {
                    .streaming = streaming,
                    .in_cache = c.some_in_cache ? in_cache.get() : nullptr},
                   scratch.data());
+  EXPECT_TRUE(scratch.suffices());
   return {first, first + reals};
 }
 
