@@ -253,9 +253,8 @@ std::vector<AnyPlan::Implementation::Homes> AnyPlan::Implementation::homes(
 }
 
 // True when a work array that `one` has between two passes may lie in the window, which it does not
-// use: with arrays from anywhere the two passes work there themselves. It has other gaps. All peers
-// with which a rank shares its window have left the call before when it comes to work, and are told
-// when it has done: what one exchange brings, from peers, the other one returns.
+// use: with arrays from anywhere the two passes work there themselves, but with other gaps. No rank
+// stores to a window before all have left the call before (Exchange::open).
 bool AnyPlan::Implementation::may_work_in_window(const OneWay& one) const {
   if (one.hops.size() != 2 || one.window_bytes > 0 || !works_in_arrays(one, 0)) return false;
   const OneWay& other = ways[static_cast<std::size_t>(one.direction)];
