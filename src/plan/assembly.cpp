@@ -177,8 +177,7 @@ void AnyPlan::Implementation::finish_programs() {
         one.times.push_back({std::vector<double>(link.passes.size()), 0});
     });
   }
-  work_in_window = works_in_window();
-  const std::int64_t bytes = work_in_window ? 0 : work_bytes();
+  const std::int64_t bytes = works_in_window() ? 0 : work_bytes();
   comm.agree([&] { work = AlignedMemory(static_cast<std::size_t>(bytes)); });
 }
 
@@ -206,7 +205,8 @@ void AnyPlan::Implementation::make_executor() {
   }
   const int windows = window ? window->ranks() : 0;
   executor = std::make_unique<Executor>(request.options.threads, slots_with_peers(windows), most);
-  executor->bind(kSlotWork, work_in_window ? window->base(node.rank()) : work.data());
+  const bool in_window = window && work.bytes() == 0;  // if anywhere
+  executor->bind(kSlotWork, in_window ? window->base(node.rank()) : work.data());
   executor->bind(kSlotOwn, own.data());
   executor->bind(kSlotReceive, receive.data());
   for (int rank = 0; rank < windows; ++rank)

@@ -126,9 +126,8 @@ struct AnyPlan::Implementation {
   AlignedMemory send;
   AlignedMemory receive;
   AlignedMemory own;
-  AlignedMemory work;
-  bool work_in_window = false;  ///< instead
-  std::vector<OneWay> ways;     ///< forward, backward, and then those with shared arrays, if any
+  AlignedMemory work;        ///< empty where it lies in the window
+  std::vector<OneWay> ways;  ///< forward, backward, and then those with shared arrays, if any
   OneWay* shared_ways[2] = {nullptr, nullptr};      ///< see way_with_shared_arrays()
   const OneWay* last_ways[2] = {nullptr, nullptr};  ///< see last_way()
   std::unique_ptr<Executor> executor;
